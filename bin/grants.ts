@@ -2,6 +2,7 @@ import {
   ATTEMPTS,
   CONFIG,
   DEAD,
+  DELETIONS,
   DUE,
   LIMITED,
   MESSAGES,
@@ -36,6 +37,7 @@ const TOPICS = [
   DEAD,
   ATTEMPTS,
   CONFIG,
+  DELETIONS,
   PROFILE_EVENTS,
   PROFILES,
   PROFILE_STATUS,
@@ -46,19 +48,24 @@ const TOPICS = [
 const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
   ingest: { reads: [CONFIG], writes: [MESSAGES, REJECTED, LIMITED] },
   router: { reads: [MESSAGES, CONFIG], writes: [WEBHOOKS, REJECTED, DEAD, ATTEMPTS] },
-  delivery: { reads: [WEBHOOKS, DUE, CONFIG], writes: [TIER_PREFIX, DEAD, ATTEMPTS, RECALLS] },
+  delivery: {
+    reads: [WEBHOOKS, DUE, CONFIG, DELETIONS],
+    writes: [TIER_PREFIX, DEAD, ATTEMPTS, RECALLS],
+  },
   retry: { reads: [TIER_PREFIX, RECALLS], writes: [DUE, DEAD, ATTEMPTS, RECALLS] },
   // Its output goes to `messages`, like any other message.
   audiences: {
-    reads: [MESSAGES, CONFIG, PROFILE_EVENTS, PROFILES, PROFILE_QUERIES],
+    reads: [MESSAGES, CONFIG, DELETIONS, PROFILE_EVENTS, PROFILES, PROFILE_QUERIES],
     writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS, PROFILE_QUERIES, PROFILE_RESULTS],
   },
   // Control reads bodies from their topics. It writes test sends to `webhooks`, replays to
-  // `webhooks.due`, deletions to `messages`, and uploaded members to `profiles.events`.
+  // `webhooks.due`, deletions to `deletions`, `profiles.events` and `messages`, and uploaded members
+  // to `profiles.events`.
   control: {
     reads: TOPICS,
     writes: [
       CONFIG,
+      DELETIONS,
       MESSAGES,
       WEBHOOKS,
       DUE,

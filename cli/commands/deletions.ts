@@ -38,8 +38,8 @@ export function addDeletions(program: Group): void {
     'create',
     {
       summary:
-        'Delete users permanently: sends a delete message for each affected source and ' +
-        'removes them from the history',
+        'Delete users permanently: sends a delete message for each affected source, cancels ' +
+        'what waits, and removes them from the profiles and the history',
       example: 'deletions create --users-file users.txt --source "My site"',
       asks: 'sometimes',
       options: [

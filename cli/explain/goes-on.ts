@@ -88,6 +88,7 @@ const REASONS: Readonly<Record<string, string>> = {
   destination_disabled: 'its destination was disabled',
   destination_deleted: 'its destination was deleted',
   cancelled_by_user: 'somebody cancelled it',
+  user_deleted: 'its user was deleted',
 } satisfies Record<Reason, string>;
 
 /** @param reason a newer Waypost may have written an unknown one */

@@ -1,17 +1,25 @@
 import { type BatchProducer } from '../../shared/kafka/port';
-import { PROFILE_STATUS } from '../../shared/kafka/topics';
+import { PROFILES, PROFILE_STATUS } from '../../shared/kafka/topics';
 import { Pipeline, type PipelineOptions } from './pipeline';
 import { QueryServer } from './queries/server';
 import { statusRecords } from './status';
 
-/** Runs the pipeline while any audience, trait or preview exists, and reports its status. */
+/**
+ * Runs the pipeline while any audience, trait or preview exists, or a deletion concerns the profiles
+ * of earlier ones, and reports its status.
+ */
 
 const STATUS_EVERY_MS = 1_000;
 /** Time that closing the pipeline takes at most while the service runs on. */
 const CLOSE_PIPELINE_MS = 10_000;
 
+/** The log of the profiles keeps a deletion for this time, in which it is applied. */
+const DELETION_KEPT_MS = 7 * 86_400_000;
+
 export class Audiences {
   pipeline: Pipeline | undefined;
+  /** profiles outlast the definitions that they were made for */
+  #hasProfiles = false;
   /** the running change: opening or closing, one at a time */
   #changing: Promise<void> = Promise.resolve();
   #stopping = false;
@@ -23,7 +31,7 @@ export class Audiences {
   constructor(private readonly options: PipelineOptions) {}
 
   async start(): Promise<void> {
-    const { kafka, config, log, onFatal } = this.options;
+    const { kafka, config, deletions, log, onFatal } = this.options;
     const producer = (this.#status = await kafka.producer({
       maxPendingBytes: Infinity,
       deliveryTimeoutMs: 'retry',
@@ -38,7 +46,9 @@ export class Audiences {
       browser: () => this.options.definitions().browser,
       onPreview: () => void this.#change(),
     });
+    this.#hasProfiles = (await kafka.ranges(PROFILES)).some(({ high }) => high > 0);
     config.onChange(() => void this.#change());
+    deletions.onDeletion(() => void this.#change());
     await this.#queries.start();
     await this.#change();
     this.#timer = setInterval(() => this.#report(), STATUS_EVERY_MS);
@@ -71,6 +81,7 @@ export class Audiences {
         if (this.#stopping || wanted === (this.pipeline !== undefined)) return;
         if (wanted) {
           this.pipeline = await Pipeline.open(this.options);
+          this.#hasProfiles = true;
           this.options.log.info('pipeline.opened');
           return;
         }
@@ -84,9 +95,11 @@ export class Audiences {
   }
 
   #wanted(): boolean {
+    const { definitions, deletions } = this.options;
     return (
-      this.options.definitions().all.length > 0 ||
-      (this.#queries?.wantsProfiles(Date.now()) ?? false)
+      definitions().all.length > 0 ||
+      (this.#queries?.wantsProfiles(Date.now()) ?? false) ||
+      (this.#hasProfiles && deletions.latestAt > Date.now() - DELETION_KEPT_MS)
     );
   }
 

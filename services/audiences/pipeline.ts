@@ -1,4 +1,5 @@
 import { type ConfigReader } from '../../shared/config/types';
+import { type FollowedDeletions } from '../../shared/deletions/reader';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { retryingReads } from '../../shared/kafka/scan';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
@@ -17,6 +18,7 @@ import { Repartitioner, REPARTITION_GROUP, RepartitionProgress } from './reparti
 export interface PipelineOptions {
   kafka: Kafka;
   config: ConfigReader;
+  deletions: FollowedDeletions;
   /** folder of the stores */
   path: string;
   definitions: () => Definitions;
@@ -84,6 +86,7 @@ export class Pipeline {
       path: options.path,
       partitions,
       definitions,
+      deletions: options.deletions,
       log,
       onFatal,
       progress: new RepartitionProgress(kafka, () => performance.now()),

@@ -94,8 +94,13 @@ export interface ControlAdapters {
 }
 
 /** What tests set in place of the machine. */
+/** Consoles ask every five seconds. */
+const KEEP_ANSWERS_MS = 2_000;
+
 export interface ControlSeams {
   workClocks?: WorkClocks;
+  /** how long several consoles get the same answer of the overview */
+  keepAnswersMs?: number;
   othersFirst?: () => boolean;
   consoleFolder?: string;
 }
@@ -226,6 +231,7 @@ export async function assembleControl(
       replays,
       testSends,
       tokenUses,
+      keepAnswersMs: seams.keepAnswersMs ?? KEEP_ANSWERS_MS,
       work: new ExpressionWork(seams.workClocks),
       lookups: new ExpressionWork(seams.workClocks),
       tiersMs: options.tiersMs,

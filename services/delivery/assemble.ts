@@ -1,5 +1,6 @@
 import { defined } from '../../shared/collections/defined';
 import { type GateConfig } from '../../shared/config/decision-gate';
+import { type Deletions, NO_DELETIONS } from '../../shared/deletions/reader';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { shardKeys } from '../../shared/model/delivery';
 import { type Log } from '../../shared/telemetry/log';
@@ -24,11 +25,11 @@ import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from './tuning';
  * the simulator and the tests.
  */
 
-const ROOM_EVERY_MS = 50;
-
 export interface DeliveryAdapters {
   config: GateConfig;
   destinations: Pick<Destinations, 'lookup'>;
+  /** default: nobody was deleted */
+  deletions?: Deletions;
   /** sends a request over HTTP */
   sender: { send(request: SendRequest, done: (result: SendResult) => void): void };
   /** sends to mailboxes; absent: `sender` gets these requests too */
@@ -96,6 +97,7 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
   const deliverer = new Deliverer({
     config: adapters.config,
     destinations,
+    deletions: adapters.deletions ?? NO_DELETIONS,
     lanes,
     sender: mail ? withMail(authorizing, mail) : authorizing,
     producer,
@@ -109,13 +111,11 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
     onFatal: adapters.onFatal,
     onRecovered: (id, reason, urls) => recoveries.arrived(destinations.lookup(id), reason, urls),
   });
-  const stopMakingRoom = time.every(ROOM_EVERY_MS, () => deliverer.makeRoom());
   return {
     deliverer,
     lanes,
     changed: (before, after) => recoveries.changed(before, after),
     stop: () => {
-      stopMakingRoom();
       deliverer.stop();
       lanes.stop();
       authorizing.stop();

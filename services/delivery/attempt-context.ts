@@ -1,5 +1,8 @@
+import { type Deletions } from '../../shared/deletions/reader';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
+import { type Delivery } from '../../shared/model/delivery';
 import { type Timing } from './decisions/admission';
+import { standingOf, type Standing } from './decisions/deletion';
 import { Batches } from './batches/batches';
 import { type Clock, systemClock } from './clock/clock';
 import { type Destinations } from './destinations/destinations';
@@ -19,6 +22,7 @@ export interface OpenDelivery extends DeliveryInHand {
 
 export interface AttemptOptions {
   destinations: Pick<Destinations, 'lookup'>;
+  deletions: Deletions;
   lanes: LaneRegistry;
   sender: WebhookSender;
   tiersMs: number[];
@@ -60,6 +64,11 @@ export class AttemptContext {
     this.lanes = options.lanes;
     this.sender = options.sender;
     this.batches = new Batches(this);
+  }
+
+  /** Returns what deletions of users mean for a delivery now. */
+  standingOf(delivery: Delivery): Standing {
+    return standingOf(delivery, this.options.deletions, this.time.brokerMs());
   }
 
   timing(): Timing {

@@ -2,6 +2,7 @@ import { type OpenRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { type UrlAttempt } from '../../shared/model/attempt-events';
 import { fitsInBatch } from '../../shared/model/batch';
+import { type Delivery } from '../../shared/model/delivery';
 import { childTraceparent } from '../../shared/telemetry/trace';
 import { type AttemptContext, type OpenDelivery } from './attempt-context';
 import { type MemberOwner } from './batches/batch-request';
@@ -117,6 +118,7 @@ export class Attempt implements MemberOwner {
   permitNow(endpoint: Endpoint): Permit | 'overdue' | undefined {
     const { inHand, context } = this;
     if (inHand.record.isRevoking && !this.#isEnded) return undefined;
+    if (context.standingOf(inHand.delivery) !== 'free') return undefined;
     const lookup = context.options.destinations.lookup(inHand.delivery.destinationId);
     const admission = readmit(
       this.admitted,
@@ -207,13 +209,13 @@ export class Attempt implements MemberOwner {
   #obey(endpoint: Endpoint, { says }: JudgedResponse, nowMs: number): void {
     const disables = says?.disables;
     if (disables === undefined || this.inHand.delivery.test) return;
-    const { disabledUrls, on } = this.context;
+    const { disabledUrls, on, time } = this.context;
     const { endpoints } = this.admitted.lookup.destination;
     // What is gone is gone for every webhook with this URL, whatever else it sends.
     const others =
       disables === 'gone' ? endpoints.filter((each) => hasSameUrl(each, endpoint)) : [];
     for (const each of [endpoint, ...others]) {
-      if (disabledUrls.add(each)) on.disabled(each, disables, nowMs);
+      if (disabledUrls.add(each, time.steadyMs())) on.disabled(each, disables, nowMs);
     }
   }
 
@@ -410,6 +412,10 @@ class UrlRequest implements Job {
   /** Takes the request out of its lane's queue. @returns false if it was not queued */
   cancel(): boolean {
     return this.lane.remove(this);
+  }
+
+  carries(is: (delivery: Delivery) => boolean): boolean {
+    return is(this.attempt.inHand.delivery);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { DecisionGate, type GateConfig } from '../../shared/config/decision-gate';
+import { bothKnown, DecisionGate, type GateConfig } from '../../shared/config/decision-gate';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { TOO_LARGE } from '../../shared/model/reasons';
 import { type RecoveredReason } from '../../shared/model/recall';
@@ -14,6 +14,7 @@ import {
 import { ATTEMPTS } from '../../shared/kafka/topics';
 import { type Log } from '../../shared/telemetry/log';
 import {
+  type Admission,
   admit,
   handOver,
   isOwedOneTry,
@@ -21,6 +22,7 @@ import {
   needsCurrentConfig,
   waitForConfig,
 } from './decisions/admission';
+import { isOlderCall } from './decisions/deletion';
 import { AttemptLog } from './telemetry/attempt-log';
 import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
@@ -73,14 +75,17 @@ export interface DelivererOptions extends AttemptOptions {
 /** Part of the memory for deliveries that those of one destination may take while undecided. */
 const UNDECIDED_PART = 1 / 16;
 
+const ROOM_EVERY_MS = 50;
+
 export class Deliverer {
   readonly #attempts: AttemptContext;
   readonly #steps = createStepDedup();
   readonly #rows: SuccessRows;
-  /** deliveries that `config` may decide differently once it is read further */
+  /** deliveries that `config` or deletions may decide differently once they are read further */
   readonly #undecided: DecisionGate<OpenDelivery>;
   readonly #room: Backpressure;
   readonly #attemptLog: AttemptLog;
+  #stopsLooking: (() => void) | undefined;
   #duplicatesDropped = 0;
   #bytes = 0;
 
@@ -103,7 +108,7 @@ export class Deliverer {
         this.#record(inHand, disposition, recordsOf(inHand, disposition, atMs)),
     });
     this.#undecided = new DecisionGate<OpenDelivery>(
-      options.config,
+      bothKnown(options.config, options.deletions),
       (inHand, { current }) => this.#admit(inHand, current),
       (error) => options.onFatal(error),
       {
@@ -116,6 +121,7 @@ export class Deliverer {
 
   onRecord(record: OpenRecord): DispatchResult {
     if (!this.#room.accepts()) {
+      this.#lookForRoom();
       this.#attempts.batches.hurry();
       return 'busy';
     }
@@ -170,16 +176,31 @@ export class Deliverer {
 
   /**
    * @param current true if `config` is read up to the time of the record
-   * @returns false if the delivery must wait for that
+   * @returns false if the delivery must wait for that, or because of a deletion
    */
   #admit(inHand: OpenDelivery, current: boolean): boolean {
+    const { delivery } = inHand;
     const timing = this.#attempts.timing();
-    const lookup = this.options.destinations.lookup(inHand.delivery.destinationId);
-    const admission = admit(inHand.delivery, lookup, timing, this.#attempts.disabledUrls.has);
-    if (!current && needsCurrentConfig(inHand.delivery, lookup, admission)) return false;
+    const standing = this.#attempts.standingOf(delivery);
+    if (standing === 'deleted') {
+      this.#conclude(inHand, { kind: 'cancelled', reason: 'user_deleted' }, timing.nowMs);
+      return true;
+    }
+    const lookup = this.options.destinations.lookup(delivery.destinationId);
+    const admission = admit(delivery, lookup, timing, this.#attempts.disabledUrls.has);
+    if (!current && needsCurrentConfig(delivery, lookup, admission)) return false;
+    if (admission.kind === 'try' && standing !== 'free') return false;
+    if (delivery.type === 'delete' && this.#isSendingOlderCall(delivery, admission)) return false;
     if (admission.kind === 'try') new Attempt(this.#attempts, inHand, admission).post();
     else this.#conclude(inHand, admission, timing.nowMs);
     return true;
+  }
+
+  /** Returns whether a request for an older call of a deleted user is open to a URL. */
+  #isSendingOlderCall(ofDelete: Delivery, admission: Admission): boolean {
+    if (admission.kind !== 'try') return false;
+    const isOlder = (delivery: Delivery) => isOlderCall(delivery, ofDelete);
+    return admission.open.some((endpoint) => this.options.lanes.of(endpoint).isSending(isOlder));
   }
 
   /** @param disposition undefined if nothing was sent, and the delivery must be decided again */
@@ -232,7 +253,7 @@ export class Deliverer {
     telemetry.deliveryRecorded(this.options.log, inHand, disposition, this.#nowMs());
     this.#bytes -= sizeOf(inHand);
     inHand.record.done();
-    this.makeRoom();
+    this.#makeRoom();
   }
 
   #append(records: OutRecord[], producer = this.options.producer): Promise<void> {
@@ -272,12 +293,22 @@ export class Deliverer {
     });
   }
 
-  /**
-   * Resumes refused partitions once there is room. A timer calls it too: no event marks the end of
-   * an overload.
-   */
-  makeRoom(): void {
+  /** Resumes refused partitions once there is room. */
+  #makeRoom(): void {
     this.#room.resumeAtHalf();
+  }
+
+  /** Looks for room while partitions are refused: no event marks the end of an overload. */
+  #lookForRoom(): void {
+    this.#stopsLooking ??= this.#attempts.time.every(ROOM_EVERY_MS, () => {
+      this.#makeRoom();
+      if (!this.#room.hasRefused) this.#stopLooking();
+    });
+  }
+
+  #stopLooking(): void {
+    this.#stopsLooking?.();
+    this.#stopsLooking = undefined;
   }
 
   /**
@@ -322,6 +353,7 @@ export class Deliverer {
 
   /** Ends its log. */
   stop(): void {
+    this.#stopLooking();
     this.#attemptLog.summarize();
   }
 

@@ -1,14 +1,15 @@
 import { createAuthenticator } from '../../shared/config/authentication';
 import { watchKey, createEncryptor } from '../../shared/config/encryption';
 import { createAddressGuard } from '../../shared/model/address-guard';
+import { withTimeout } from '../../shared/runtime/async';
 import { ConsumerHealth } from '../../shared/runtime/health';
-import { brokerClock } from '../../shared/kafka/broker-clock';
+import { brokerClock, CLOCK_WITHIN_MS } from '../../shared/kafka/broker-clock';
 import {
   type BatchProducer,
   type BatchProducerOptions,
   type Consumption,
 } from '../../shared/kafka/port';
-import { DUE, WEBHOOKS } from '../../shared/kafka/topics';
+import { clockNote, DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { runService } from '../../shared/runtime/run';
 import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';
 import { NameResolver } from './http/resolver';
@@ -45,7 +46,7 @@ const DRAINED_MS = 1_000;
 
 runService(
   'delivery',
-  async ({ settings, log, onFatal, connect, openConfig, onStop, stopWithin }) => {
+  async ({ settings, log, onFatal, connect, openConfig, openDeletions, onStop, stopWithin }) => {
     const secretKeys = requireSecretKeys(settings);
     const encryptor = createEncryptor(secretKeys);
     const {
@@ -57,6 +58,7 @@ runService(
     const health = new ConsumerHealth(() => consumption);
     const kafka = await connect(health);
     const config = await openConfig(createAuthenticator(secretKeys));
+    const deletions = await openDeletions();
     health.trouble = watchKey(config, encryptor, log);
     // For the records of steps. The producers retry without end and never refuse a record: the
     // Deliverer's own limits bound them.
@@ -90,6 +92,7 @@ runService(
     const destinations = new Destinations(config, encryptor, log, proxies);
     const delivery = assemble({
       config,
+      deletions,
       destinations,
       sender,
       mail,
@@ -116,6 +119,8 @@ runService(
     });
     const { deliverer, lanes } = delivery;
     observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
+    // The time of the brokers is known before the first record is read.
+    await withTimeout(CLOCK_WITHIN_MS, producer.send([clockNote()]));
     consumption = await kafka.consume({
       group: 'delivery',
       topics: [WEBHOOKS, DUE],

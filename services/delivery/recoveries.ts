@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { RecentMap } from '../../shared/collections/recent-map';
 import { type BatchProducer } from '../../shared/kafka/port';
 import { recallRecord } from '../../shared/kafka/topics';
 import { callHash } from '../../shared/model/dedup-window';
@@ -38,6 +39,8 @@ const ASKS_EVERY_MS = 10_000;
  * this often, ms.
  */
 const ARRIVED_EVERY_MS = 60_000;
+/** Longer than retry works on a request: afterwards nothing need be stopped, ms. */
+const KEPT_MS = 600_000;
 /** Most circuits close again before, by the calls that come anyway, ms. */
 const PROBES_AFTER_MS = 20_000;
 /** Retry probes for a day; an outage may last longer, ms. */
@@ -86,7 +89,7 @@ interface OpenCircuit {
 
 export class Recoveries {
   /** the last request for each backlog */
-  readonly #last = new Map<string, LastRequest>();
+  readonly #last = new RecentMap<string, LastRequest>(KEPT_MS);
   /** by lane */
   readonly #open = new Map<string, OpenCircuit>();
 
@@ -166,7 +169,7 @@ export class Recoveries {
     const decidedAt = time.steadyMs();
     const { sent, sentAt = -Infinity } = this.#last.get(key) ?? {};
     const last: LastRequest = { recall, decidedAt, sent, sentAt };
-    this.#last.set(key, last);
+    this.#last.set(key, last, decidedAt);
     time.after(Math.max(PARKED_WITHIN_MS, last.sentAt + ASKS_EVERY_MS - decidedAt), () => {
       // The circuit may have opened again, or another may have closed.
       if (this.#last.get(key)?.recall !== recall) return;

@@ -1,9 +1,8 @@
-import { brokerClock } from '../../shared/kafka/broker-clock';
+import { brokerClock, CLOCK_WITHIN_MS } from '../../shared/kafka/broker-clock';
 import { type Consumption, type Kafka, type Tail } from '../../shared/kafka/port';
-import { recallRecord, RECALLS, recallsKeptMs, tierDelayMs } from '../../shared/kafka/topics';
-import { takenNote } from '../../shared/model/recall';
+import { clockNote, RECALLS, recallsKeptMs, tierDelayMs } from '../../shared/kafka/topics';
 import { newerFormatOf } from '../../shared/model/record-format';
-import { sleep } from '../../shared/runtime/async';
+import { sleep, withTimeout } from '../../shared/runtime/async';
 import { steadyClock } from '../../shared/runtime/steady-clock';
 import { newerFormat } from '../../shared/runtime/errors';
 import { type ServiceContext } from '../../shared/runtime/run';
@@ -35,9 +34,6 @@ const LEAST_FETCH_WAIT_MS = 100;
  * again.
  */
 const RECALLS_WITHIN_MS = 60_000;
-
-/** Of a note without a step. */
-const NO_RECALL = 'none';
 
 export interface RetryOptions extends Pick<ServiceContext, 'log' | 'onFatal' | 'onStop'> {
   kafka: Kafka;
@@ -120,6 +116,7 @@ async function openRecalls(
     log,
     now: () => brokerClock.brokersNow(),
     completeAt: () => tail?.completeAt ?? -Infinity,
+    expectSoon: () => tail?.expectSoon(),
     keepMs: recallsKeptMs(retryWindowMs),
   });
   const opened = (tail = await kafka.tail({
@@ -136,9 +133,8 @@ async function openRecalls(
   }));
   onStop(() => opened.stop());
   await opened.caughtUp(RECALLS_WITHIN_MS);
-  // Its timestamp shows whether the clock of this machine is wrong. An idle process would write
-  // nothing else before the first delivery is due.
-  producer.send([recallRecord(takenNote(NO_RECALL, []))]).catch(() => undefined);
+  // The time of the brokers is known before the first record is read.
+  await withTimeout(CLOCK_WITHIN_MS, producer.send([clockNote()]));
   recalls.start();
   return recalls;
 }

@@ -28,7 +28,7 @@ export const deletionBody = z.strictObject({
     .array(z.string())
     .min(1)
     .optional()
-    .meta({ description: 'Ids of sources. Omit for all' }),
+    .meta({ description: 'Ids of sources, not those of audiences or traits. Omit for all' }),
 });
 
 const deletion = z.strictObject({
@@ -54,8 +54,8 @@ export const DELETION_OPERATIONS = {
   'POST /deletions': {
     act: { kind: 'deletion', action: 'created' },
     summary:
-      'Delete users and visitors: sends a message to each affected source and removes them ' +
-      'from the history',
+      'Delete users and visitors: sends a message to each affected source, cancels what waits, ' +
+      'and removes them from the profiles and the history',
     ok: [202, 'Deletion'],
     location: '/deletions/{id}',
     body: deletionBody,

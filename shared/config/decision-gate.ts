@@ -10,6 +10,26 @@ import { type ConfigReader } from './types';
 /** The part of `config` that a gate reads. */
 export type GateConfig = Pick<ConfigReader, 'completeAt' | 'changes' | 'expectSoon' | 'onComplete'>;
 
+/** Returns the knowledge of two logs as that of one, which is complete up to where both are. */
+export function bothKnown(one: GateConfig, other: GateConfig): GateConfig {
+  return {
+    get completeAt() {
+      return Math.min(one.completeAt, other.completeAt);
+    },
+    get changes() {
+      return one.changes + other.changes;
+    },
+    expectSoon: () => {
+      one.expectSoon();
+      other.expectSoon();
+    },
+    onComplete: (listener) => {
+      one.onComplete(listener);
+      other.onComplete(listener);
+    },
+  };
+}
+
 /** The change in the knowledge of `config` since an item was last decided. */
 export interface Knowledge {
   /** `config` is known as of the item's arrival, or later: the decision is final */

@@ -87,6 +87,9 @@ export class BrokerClock {
   }
 }
 
+/** A process that starts waits at most this long for the first timestamp of a broker. */
+export const CLOCK_WITHIN_MS = 10_000;
+
 /** Enough that the requests to one of three brokers are not the median. */
 const REMEMBERED_WRITES = 15;
 

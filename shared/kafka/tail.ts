@@ -3,6 +3,7 @@ import { type Backoff, backoff, withDeadline, withTimeout } from '../runtime/asy
 import { messageOf } from '../runtime/errors';
 import { PollLiveness } from '../runtime/health';
 import { type Log } from '../telemetry/log';
+import { brokerClock } from './broker-clock';
 import { type FetchWait, IdleWait } from './idle-wait';
 import { type Cluster, type FetchResponse } from './client/cluster';
 import { whileLeadersAreFound } from './client/leaderless';
@@ -176,6 +177,8 @@ export class KafkaTail implements Tail {
     let progressed = clientSideThrottleTime > 0;
     const give = this.#give.bind(this);
     for (const each of fetched) {
+      // An idle process may learn only here that the brokers' clock has gone ahead.
+      brokerClock.read(each.messages.at(-1)?.timestamp ?? 0);
       progressed = this.#positions.take(each, { isEmpty, begunAt, give }) || progressed;
     }
     if (progressed) this.#progress.recordPoll();

@@ -1,6 +1,7 @@
 import { defined } from '../collections/defined';
 import { type NoticeEvent, type StoredEvent } from '../model/attempt-events';
-import { type RecallRecord } from '../model/recall';
+import { DELETIONS_KEPT_MS, type DeletionRecord, encodeDeletion } from '../model/deletion';
+import { type RecallRecord, takenNote } from '../model/recall';
 import { FORMAT_HEADER } from '../model/record-format';
 import { formatDuration, parseDuration } from '../model/time';
 import { parkTiers } from '../model/schedule';
@@ -53,6 +54,8 @@ export const RECALLS = 'webhooks.recalls';
 export const DEAD = 'webhooks.dead';
 export const ATTEMPTS = 'attempts';
 export const CONFIG = 'config';
+/** Users and visitors who were deleted (`shared/model/deletion.ts`). */
+export const DELETIONS = 'deletions';
 /**
  * The part of `messages` that profiles need, keyed by user and co-partitioned with the profiles.
  */
@@ -132,6 +135,7 @@ export function topicSpecs(options: {
     keep(DEAD, 30),
     sized(ATTEMPTS, attempts),
     { name: CONFIG, partitions: 'one', cleanup: 'compact' },
+    { name: DELETIONS, partitions: 'one', cleanup: 'delete', retentionMs: DELETIONS_KEPT_MS },
     sized(PROFILE_EVENTS, messages),
     { name: PROFILES, partitions: 'all', cleanup: 'compact', segmentBytes: 64 * 1024 * 1024 },
     { name: PROFILE_STATUS, partitions: 'one', cleanup: 'compact' },
@@ -154,6 +158,19 @@ export function recallRecord(record: RecallRecord) {
     value: JSON.stringify(record),
     headers: { format: FORMAT_HEADER },
   };
+}
+
+/**
+ * Returns a record that says nothing. A process that starts writes it: its timestamp shows whether
+ * the clock of this machine is wrong.
+ */
+export function clockNote() {
+  return recallRecord(takenNote('none', []));
+}
+
+/** Returns a record of `deletions`. */
+export function deletionRecord(deletion: DeletionRecord) {
+  return { topic: DELETIONS, ...encodeDeletion(deletion) };
 }
 
 /** Returns a record of `attempts` with one event. */

@@ -16,6 +16,21 @@ import { type Json, type JsonObject } from './message';
  */
 export const MAX_USER_BYTES = 512;
 
+/**
+ * A deletion of a user, in `profiles.events`. Control writes it there itself, so that it needs no
+ * source and no destination.
+ */
+export interface UserDeletedEvent {
+  kind: 'delete';
+  /** ms since 1970: calls that ingest accepted before no longer count */
+  at: number;
+  /** ids of the sources whose calls and traits go; null: everything known of the user */
+  sources: string[] | null;
+}
+
+/** Header of an event: when its call or upload was accepted, ms since 1970. */
+export const ACCEPTED_AT_HEADER = 'accepted-at';
+
 /** A line of an upload of members, in `profiles.events`. It counts when the upload is complete. */
 export interface ListedEvent {
   kind: 'listed';

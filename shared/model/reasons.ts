@@ -139,6 +139,8 @@ const REASONS = {
   destination_disabled: { cancelled: true },
   destination_deleted: { cancelled: true },
   cancelled_by_user: { cancelled: true },
+  // The user or visitor of its call was deleted.
+  user_deleted: { cancelled: true },
 } as const satisfies Record<string, ReasonFacts>;
 
 export type Reason = keyof typeof REASONS;

@@ -18,6 +18,8 @@ export interface Health {
   degraded?(): string[];
   /** set once the service follows `config`, if it depends on it */
   config?: ConfigAge | undefined;
+  /** set once the service follows `deletions`, if it depends on it */
+  deletions?: Pick<ConfigAge, 'stuck'> | undefined;
   /** set when the service stops, which makes it not ready */
   stopping?: boolean;
 }
@@ -44,6 +46,7 @@ const OLD_CONFIG_MS = 60_000;
 /** The health of a service with a consumer. */
 export class ConsumerHealth implements Health {
   config: Health['config'];
+  deletions: Health['deletions'];
   stopping = false;
   /** further reasons not to be ready */
   trouble: () => string[] = () => [];
@@ -176,8 +179,8 @@ function ofAll(all: ProcessHealth, judge: (health: Health | undefined) => string
 }
 
 function livenessOf(health: Health): Answer {
-  const stuck = health.config?.stuck();
-  return { reasons: compact([...health.notLive(), stuck]) };
+  const stuck = [health.config?.stuck(), health.deletions?.stuck()];
+  return { reasons: compact([...health.notLive(), ...stuck]) };
 }
 
 /** Returns why the process should get no traffic now; empty if it may. */

@@ -1,6 +1,7 @@
 import { type Authenticator } from '../config/authentication';
 import { PARTS, WHOLE } from '../config/config-subset';
 import { type FollowedConfig, openConfig } from '../config/reader';
+import { type FollowedDeletions, openDeletions } from '../deletions/reader';
 import { connectKafka } from '../kafka/client/client';
 import { type Kafka } from '../kafka/port';
 import { createLog, type Log } from '../telemetry/log';
@@ -28,6 +29,10 @@ export interface ServiceContext {
    * @param authenticator of a service that has WAYPOST_SECRET_KEY
    */
   readonly openConfig: (authenticator?: Authenticator) => Promise<FollowedConfig>;
+  /**
+   * Opens `deletions`, on which the health depends from now on. Call it after `connect`.
+   */
+  readonly openDeletions: () => Promise<FollowedDeletions>;
   /**
    * Registers a part to be stopped. The part that was opened last stops first, and each has stopped
    * before the next. `deadlineMs` is the time for all parts.
@@ -138,6 +143,12 @@ export function createContext(parts: ContextParts): OpenContext {
       }));
       stops.push(() => config.stop());
       return config;
+    },
+    openDeletions: async () => {
+      if (!health || !kafka) throw new Error('connect comes before openDeletions');
+      const deletions = (health.deletions = await openDeletions(kafka, { name, log, onFatal }));
+      stops.push(() => deletions.stop());
+      return deletions;
     },
     stop: async (deadlineMs) => {
       if (health) health.stopping = true;

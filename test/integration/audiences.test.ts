@@ -95,7 +95,7 @@ beforeAll(async () => {
     },
   });
   const asking = new QueryClient(kafka, producer, log);
-  previews = new Previews(asking, () => new Date());
+  previews = new Previews(asking, () => new Date(), { wasDeletedSince: () => false });
   members = new MemberPages(asking, () => new Date());
   close = [
     () => asking.stop(),

@@ -70,6 +70,7 @@ import {
   countDeliveries,
   type Cursor,
   countsBetween,
+  countsInSteps,
   getDelivery,
   listDeliveries,
   openDeliveries,
@@ -390,7 +391,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query('update waypost.parts set indexed = false');
     const tooLong = randomBytes(15_000).toString('base64');
     await database.query(`update waypost.${bad!} set type = $1`, [tooLong]);
-    await database.query(`insert into waypost.counts values (1, 'dst_1', 'delivered', 1)`);
+    await database.query(`insert into waypost.counts values ('dst_1', 60, 0, 'delivered', 1)`);
     const failures: string[] = [];
     const onFailure = (what: string) => failures.push(what);
     parts = await keepWithin(database, { forMs: days(10), maxBytes: 1e12 }, days(3), { onFailure });
@@ -596,38 +597,73 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  test('folds the counts of minutes into hours after a day, and limits their space', async () => {
+  test('keeps the counts of a day by minute and of longer ago by hour, within their space', async () => {
     const HOUR = 3_600_000;
     const nowMs = 1_000 * HOUR + 30 * 60_000;
-    const count = (ago: number, minute: number, what = 'attempts') => ({
+    const count = (ago: number, minute: number, destination = 'dst_1') => ({
       minute: 1_000 * HOUR - ago * HOUR + minute * 60_000,
-      destination: 'dst_1',
-      what,
+      destination,
+      what: 'delivered',
       count: 1,
     });
-    const counts = [count(30, 0), count(30, 1), count(30, 59), count(25, 5), count(23, 1)];
+    await addCounts(database, [count(30, 0), count(30, 1), count(25, 5), count(23, 1)]);
+    await addCounts(database, [count(30, 2), count(0, 29), count(0, 7, 'dst_2')]);
+    const since = (hours: number) => ({ sinceMs: (1_000 - hours) * HOUR, untilMs: nowMs });
+    const sums = async (span = since(40)) =>
+      (await countsBetween(database, span)).map(({ destination, count: sum }) => [
+        destination,
+        sum,
+      ]);
+    const steps = async (stepMs: number, destination?: string, span = since(40)) =>
+      (await countsInSteps(database, { ...span, stepMs, destination })).map(
+        ({ at, count: sum }) => [1_000 - at / HOUR, sum],
+      );
     const rows = async () =>
-      (
-        await database.query<{ minute: number; count: number }>(
-          'select minute, count from waypost.counts order by minute desc',
-        )
-      ).map(({ minute, count: sum }) => [(1_000 * HOUR - minute) / HOUR, sum]);
-    await addCounts(database, counts);
-    await addCounts(database, [count(30, 2)]);
+      (await database.query<{ rows: number }>('select count(*) as rows from waypost.counts'))[0]!;
+    const check = async () => {
+      expect(new Map((await sums()) as [string, number][])).toEqual(
+        new Map([
+          ['dst_1', 6],
+          ['dst_2', 1],
+        ]),
+      );
+      expect(await steps(HOUR)).toEqual([
+        [30, 3],
+        [25, 1],
+        [23, 1],
+        [0, 2],
+      ]);
+      expect((await steps(HOUR / 2, 'dst_1')).slice(-2)).toEqual([
+        [23, 1],
+        [0, 1],
+      ]);
+      // A span that ends within an hour has what came before its end.
+      const until = { ...since(40), untilMs: 1_000 * HOUR + 20 * 60_000 };
+      expect((await steps(HOUR, undefined, until)).at(-1)).toEqual([0, 1]);
+      expect(new Map((await sums(until)) as [string, number][]).get('dst_2')).toBe(1);
+    };
+    await check();
+    const all = (await rows()).rows;
     const keep = { sinceMs: 0, maxBytes: 1e9 };
     await keepCounts(database, keep, nowMs);
-    expect(await rows()).toEqual([
-      [23 - 1 / 60, 1],
-      [25, 1],
-      [30, 4],
+    expect((await rows()).rows).toBe(all - 8);
+    await check();
+    await addCounts(database, [
+      { ...count(30, 7), count: 2 },
+      { ...count(30, 7), count: -2 },
     ]);
-    await addCounts(database, [count(30, 7)]);
-    await keepCounts(database, keep, nowMs);
-    expect((await rows()).at(-1)).toEqual([30, 5]);
-    await keepCounts(database, { ...keep, maxBytes: 4 * 2 * 181 }, nowMs);
-    expect(await rows()).toHaveLength(2);
+    await check();
     await keepCounts(database, { ...keep, sinceMs: nowMs - 24 * HOUR }, nowMs);
-    expect(await rows()).toHaveLength(1);
+    expect(new Map((await sums()) as [string, number][])).toEqual(
+      new Map([
+        ['dst_1', 2],
+        ['dst_2', 1],
+      ]),
+    );
+    await keepCounts(database, { ...keep, maxBytes: 4 * 7 * 181 }, nowMs);
+    // The hours of the day remain, after its minutes were too much.
+    expect((await rows()).rows).toBeLessThanOrEqual(7);
+    expect(new Map((await sums()) as [string, number][]).get('dst_2')).toBe(1);
   });
 
   test('finds every delivery of one moment once, whatever its collation is', async () => {

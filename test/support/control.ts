@@ -90,6 +90,7 @@ export async function controlUnderTest(
       onFatal,
     },
     {
+      keepAnswersMs: 0,
       workClocks: { cpu: workClock, now: nowMs, wait: () => Promise.resolve() },
       othersFirst: options.othersFirst ?? (() => false),
       ...defined({ consoleFolder: options.consoleFolder }),

@@ -1,6 +1,8 @@
 import { writeKeyHash } from '../../shared/config/encryption';
 import { type ConfigReader, type Entry } from '../../shared/config/types';
+import { NO_DELETIONS } from '../../shared/deletions/reader';
 import { type Source } from '../../shared/model/config';
+import { type CallOfUser, DeletedUsers, type DeletionRecord } from '../../shared/model/deletion';
 import { AppError } from '../../shared/runtime/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
 import { aWriteKey } from './write-key';
@@ -69,6 +71,26 @@ export function fakeProgress(): FakeProgress {
       completeAt = performance.now();
       for (const listener of listeners) listener();
     },
+  };
+}
+
+/** Deletions of users that a test makes; `ageMs` is 0, or what it sets. */
+export function fakeDeletions() {
+  const users = new DeletedUsers();
+  return {
+    ...NO_DELETIONS,
+    ageMs: 0,
+    covers: (call: CallOfUser) => users.covers(call),
+    deletedSources: users.deletedSources.bind(users),
+    get latestAt() {
+      return users.latestAt;
+    },
+    onDeletion: () => undefined,
+    known: () => Promise.resolve(),
+    stuck: () => undefined,
+    stop: () => Promise.resolve(),
+    add: (deletion: Partial<DeletionRecord> & { at: number }) =>
+      users.add({ sources: null, ...deletion }),
   };
 }
 

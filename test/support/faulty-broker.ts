@@ -1,11 +1,17 @@
 import { type Admin } from 'kafkajs';
+import { type FetchedRecord } from '../../shared/kafka/protocol/batch';
 import { type Cluster, type FetchResponse } from '../../shared/kafka/client/cluster';
 
 /** A fake broker that is throttled, behind or silent. It has one partition, led by node 1. */
 
 /** Response to a fetch: an error to throw, or the end of its partition. */
-export type BrokerAnswer =
-  Error | { throttledMs: number } | 'nothing' | { highWatermark: number; next?: number };
+export type BrokerAnswer = Error | { throttledMs: number } | 'nothing' | Fetched;
+
+interface Fetched {
+  highWatermark: number;
+  next?: number;
+  messages?: Partial<FetchedRecord>[];
+}
 
 export interface FaultyBroker {
   cluster: Cluster;
@@ -63,7 +69,14 @@ function responseOf(
 ): FetchResponse {
   if (answer === 'nothing') return { clientSideThrottleTime: 0, responses: [] };
   if ('throttledMs' in answer) return { clientSideThrottleTime: answer.throttledMs, responses: [] };
-  const { highWatermark, next } = answer;
-  const partitions = [{ partition, highWatermark: String(highWatermark), messages: [], next }];
+  const { highWatermark, next, messages = [] } = answer;
+  const partitions = [
+    {
+      partition,
+      highWatermark: String(highWatermark),
+      messages: messages as FetchedRecord[],
+      next,
+    },
+  ];
   return { clientSideThrottleTime: 0, responses: [{ topicName, partitions }] };
 }

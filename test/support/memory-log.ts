@@ -21,6 +21,8 @@ export interface MemoryLog {
   compacted(topic: string): InRecord[];
   /** Appends records, as another process would. */
   append(records: OutRecord[]): void;
+  /** Calls this after each write of a producer. */
+  onAppend(listener: () => void): void;
   /** Makes writes fail with this error; undefined ends it. */
   failWith(error: Error | undefined): void;
 }
@@ -34,6 +36,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   const topics = new Map<string, InRecord[]>();
   const tails = new Set<MemoryTail>();
   let failure: Error | undefined;
+  let appended = (): void => undefined;
   const topic = (name: string) => {
     const records = topics.get(name) ?? [];
     topics.set(name, records);
@@ -60,6 +63,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
         send: (records: OutRecord[]) => {
           if (failure) return Promise.reject(failure);
           append(records);
+          appended();
           return Promise.resolve();
         },
         pendingBytes: 0,
@@ -124,6 +128,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
       );
       return topic(name).filter((_, i) => [...last.values()].includes(i));
     },
+    onAppend: (listener) => (appended = listener),
     failWith: (error) => (failure = error),
   };
 }

@@ -4,6 +4,7 @@ import { type Sink, startSink } from '../harness/sink';
 import { type Role, ROLES } from './scenario';
 import { type Random } from '../harness/random';
 import { Receipts } from './receipts';
+import { type Breach, StandingInvariants } from '../harness/standing-invariants';
 
 /** The endpoints of the scenario, on real sockets. */
 export interface Endpoints {
@@ -11,6 +12,13 @@ export interface Endpoints {
   receipts: Record<Role, Receipts>;
   /** endpoints with at least one request */
   met: ReadonlySet<Role>;
+  /** what the endpoints see of the standing invariants */
+  invariants: StandingInvariants;
+  breaches: readonly Breach[];
+  /** when each delivery last came to an endpoint that answers nothing, ms since 1970 */
+  lastAsked: Record<Role, ReadonlyMap<string, number>>;
+  /** The gone endpoint answers 410 from now on. */
+  goneNow(): void;
   /** Closes the mended endpoint's port until it is opened again. */
   mendedDown(): Promise<void>;
   mendedUp(): Promise<void>;
@@ -20,6 +28,8 @@ export interface Endpoints {
 const SLOW_MS = 300;
 const FAILING_SHARE = 0.3;
 const RESET_SHARE = 0.5;
+const THROTTLED_SHARE = 0.3;
+const RETRY_AFTER_S = 2;
 /** Interval at which the sinks forget their requests: only the receipts count. */
 const FORGET_MS = 500;
 
@@ -28,11 +38,36 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
     Role,
     Receipts
   >;
+  const lastAsked = Object.fromEntries(
+    ROLES.map((role) => [role, new Map<string, number>()]),
+  ) as Record<Role, Map<string, number>>;
   const met = new Set<Role>();
+  let isGone = false;
+  const breaches: Breach[] = [];
+  const invariants = new StandingInvariants((breach) => breaches.push(breach));
+  const watch = (role: Role, delivery: string, answer: Answer) => {
+    const request = { delivery, url: role };
+    const { delayMs = 0, headers = {}, misbehave } = answer;
+    const cameAt = Date.now();
+    lastAsked[role].set(delivery, cameAt);
+    invariants.began(request, cameAt);
+    // The sender ends the others, and when is not seen here.
+    if (delayMs === 0 || misbehave) {
+      const askedMs = Number(headers['retry-after'] ?? 0) * 1_000;
+      invariants.ended(request, askedMs > 0 ? cameAt + askedMs : undefined);
+      if (askedMs === 0) invariants.forget(delivery);
+      return;
+    }
+    setTimeout(() => {
+      invariants.ended(request);
+      invariants.forget(delivery);
+    }, delayMs);
+  };
   const behave = (sink: Sink, role: Role) =>
     sink.on(`/${role}`, ({ headers }) => {
       met.add(role);
-      const answer = answerOf(role, random);
+      const answer = role === 'gone' && isGone ? { status: 410 } : answerOf(role, random);
+      watch(role, headers['webhook-id'] ?? '', answer);
       if ((answer.status ?? 200) < 300 && !answer.misbehave) {
         receipts[role].take(
           headers['webhook-id'] ?? '',
@@ -55,6 +90,12 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
     url: (role) => (role === 'mended' ? mendedUrl : sink.url(`/${role}`)),
     receipts,
     met,
+    invariants,
+    breaches,
+    lastAsked,
+    goneNow: () => {
+      isGone = true;
+    },
     mendedDown: () => mended.close(),
     mendedUp: async () => {
       mended = await startSink({ port });
@@ -88,6 +129,12 @@ function answerOf(role: Role, random: Random): Answer {
       return random.next() < RESET_SHARE ? { misbehave: 'reset' } : {};
     case 'rejecting':
       return { status: 422 };
+    case 'gone':
+      return {};
+    case 'throttled':
+      return random.next() < THROTTLED_SHARE
+        ? { status: 429, headers: { 'retry-after': String(RETRY_AFTER_S) } }
+        : {};
     case 'hanging':
     case 'leaving':
       return { misbehave: 'hang' };

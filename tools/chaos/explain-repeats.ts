@@ -1,5 +1,6 @@
 import { type Commits } from './commits';
 import { type Attempt, type History } from './history';
+import { type Breach } from '../harness/standing-invariants';
 import { type Receipts, type Repeat } from './receipts';
 
 /**
@@ -73,6 +74,10 @@ const SETTLE_MS = 10_000;
  * up.
  */
 const FORK_MS = 120_000;
+/**
+ * The last attempt is before the end of the window by its margin and the shortest tier at most.
+ */
+const LAST_ATTEMPT_MS = 4_000;
 /** Requests on the wire still arrive after the process has died. */
 const WIRE_MS = 500;
 
@@ -117,6 +122,28 @@ export function explainRepeats(from: {
   return report;
 }
 
+/**
+ * Returns the requests that break a standing invariant although no fault explains them: none of
+ * them may be there.
+ */
+export function unexplainedBreaches(
+  breaches: readonly Breach[],
+  evidence: { history: History; commits: Commits; disturbances: readonly Disturbance[] },
+): Breach[] {
+  const known = { ...evidence, spent: new Set<Attempt>() };
+  return breaches.filter(({ what, delivery, previousAt, notBefore, atMs }) => {
+    const attempts = known.history.attemptsOf(delivery);
+    if (what === 'sent to a URL that is off') {
+      // A process that stood still may send what it held, before it reads the configuration.
+      return !known.disturbances.some(({ at, until }) => at <= atMs && atMs <= until + SETTLE_MS);
+    }
+    const [record] = known.history.tierRecordsOf(delivery);
+    // The last attempt does not wait beyond the window.
+    if (record && notBefore > record.expiresAt - LAST_ATTEMPT_MS) return false;
+    return explainByFault({ delivery, previousAt, at: atMs }, attempts, known) === undefined;
+  });
+}
+
 interface Explanation {
   reason: Reason;
   disturbance?: Disturbance;
@@ -132,12 +159,22 @@ interface Known {
 }
 
 function explain(repeat: Repeat, known: Known): Explanation | undefined {
-  const { history, disturbances } = known;
+  const { history } = known;
   const attempts = history.attemptsOf(repeat.delivery);
   const unanswered = attempts.some(
     ({ outcome, at }) => outcome === 'retry' && at >= repeat.previousAt && at <= repeat.at,
   );
   if (unanswered) return { reason: 'unanswered' };
+  return explainByFault(repeat, attempts, known);
+}
+
+/** Explains a request that would not have been sent without a fault. */
+function explainByFault(
+  repeat: Repeat,
+  attempts: readonly Attempt[],
+  known: Known,
+): Explanation | undefined {
+  const { disturbances } = known;
   const inFlight = disturbances.findLast((candidate) =>
     wasInFlight(repeat, attempts, candidate, known),
   );

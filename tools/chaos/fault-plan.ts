@@ -23,7 +23,9 @@ export type Act =
   /** the mended endpoint refuses connections */
   | { kind: 'endpoint_down'; forMs: number }
   /** a destination is disabled for good */
-  | { kind: 'switch_off' };
+  | { kind: 'switch_off' }
+  /** an endpoint answers 410 from now on */
+  | { kind: 'url_gone' };
 
 export type Fault = Act & { atMs: number };
 
@@ -52,6 +54,7 @@ const FREEZE_MS = { least: 1_000, most: 8_000 };
 const BROKER_FREEZE_MS = { least: 1_000, most: 12_000 };
 const SECOND_MS = { least: 8_000, most: 25_000 };
 const SWITCH_OFF_AFTER = 0.6;
+const GONE_AFTER = 0.3;
 /** Topics with partition leaders worth losing: work, outcomes, and the groups' offsets. */
 const LED_TOPICS = ['messages', 'webhooks', 'webhooks.due', 'attempts', '__consumer_offsets'];
 
@@ -89,6 +92,7 @@ export function planFaults(options: PlanOptions): Fault[] {
     atMs += random.between(gapMs.least, gapMs.most);
   }
   faults.push({ kind: 'switch_off', atMs: Math.round(options.forMs * SWITCH_OFF_AFTER) });
+  faults.push({ kind: 'url_gone', atMs: Math.round(options.forMs * GONE_AFTER) });
   return faults.sort((a, b) => a.atMs - b.atMs);
 }
 
@@ -148,6 +152,8 @@ export function describeAct(act: Act): string {
       return `endpoint down for ${seconds(act.forMs)}`;
     case 'switch_off':
       return 'destination switched off';
+    case 'url_gone':
+      return 'a URL is gone';
   }
 }
 

@@ -11,6 +11,8 @@ export interface Ends {
   delivered: number;
   dead: number;
   cancelled: number;
+  /** when its cancellation was written, ms since 1970 */
+  cancelledAt?: number;
   /** events of any kind */
   events: number;
   deadReason?: string;
@@ -39,6 +41,8 @@ export interface TierRecord {
   attempts: number;
   /** when Kafka stored it, ms since 1970 */
   writtenAt: number;
+  /** end of its window, ms since 1970 */
+  expiresAt: number;
 }
 
 export class History {
@@ -61,6 +65,7 @@ export class History {
       ends.deadReason = event.reason;
     } else if (event.kind === 'cancelled') {
       ends.cancelled++;
+      ends.cancelledAt = Math.min(ends.cancelledAt ?? recordedAt, recordedAt);
     } else if (event.kind === 'attempt' && !event.late) {
       if (event.outcome === 'delivered') ends.delivered++;
       if (this.watched.has(event.delivery)) this.#watch(event, recordedAt);
@@ -72,9 +77,8 @@ export class History {
   }
 
   /** Adds a record of a tier topic. */
-  tierRecord(delivery: string, hop: number, attempts: number, writtenAt: number): void {
+  tierRecord(delivery: string, record: TierRecord): void {
     if (!this.watched.has(delivery)) return;
-    const record = { hop, attempts, writtenAt };
     const list = this.#tierRecords.get(delivery);
     if (list) list.push(record);
     else this.#tierRecords.set(delivery, [record]);

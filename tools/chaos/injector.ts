@@ -19,12 +19,16 @@ export interface Victims {
   endpoints: Endpoints;
   /** the destination that is disabled */
   leaving: string;
+  /** the destination whose URL is gone */
+  gone: string;
   note(text: string): void;
 }
 
 type May = Disturbance['may'];
 
 const RECOVERY_MS = 120_000;
+/** A change of the configuration reaches every process that runs within this time. */
+const KNOWN_WITHIN_MS = 10_000;
 const NOTHING: May = [];
 /**
  * A killed process writes nothing more; a thawed one may continue work that other processes now
@@ -118,6 +122,8 @@ export class Injector {
         return endpoints.mendedUp();
       case 'switch_off':
         return this.#switchOff();
+      case 'url_gone':
+        return this.#urlGone();
     }
   }
 
@@ -190,6 +196,22 @@ export class Injector {
     );
   }
 
+  /** All processes know of it soon after control has switched the URL off. */
+  async #urlGone(): Promise<void> {
+    const { system, endpoints, gone } = this.victims;
+    endpoints.goneNow();
+    await eventually(
+      async () => {
+        const { body } = await system.control('GET', `/destinations/${gone}`);
+        const [webhook] = (body as { webhooks: { disabled: unknown }[] }).webhooks;
+        if (!webhook?.disabled) throw new Error('the URL that is gone is still on');
+      },
+      { deadlineMs: RECOVERY_MS, everyMs: 500 },
+    );
+    await pause(KNOWN_WITHIN_MS);
+    endpoints.invariants.switchedOff('gone');
+  }
+
   /**
    * Returns the processes of a running service: another fault may have just ended it.
    * @param before processes that must be gone
@@ -252,6 +274,7 @@ function turnOf(act: Act): string {
     case 'stop':
     case 'freeze':
     case 'switch_off':
+    case 'url_gone':
       return '';
   }
 }

@@ -38,8 +38,8 @@ export async function readHistory(
       await readAll(kafka, tier, ({ headers, timestampMs }) => {
         const decoded = decodeDelivery(headers);
         if (decoded.kind !== 'delivery') return;
-        const { id, hop, attempt } = decoded.delivery;
-        history.tierRecord(id, hop, attempt, timestampMs);
+        const { id, hop, attempt: attempts, expiresAt } = decoded.delivery;
+        history.tierRecord(id, { hop, attempts, writtenAt: timestampMs, expiresAt });
       });
     }
     await readAll(kafka, COMMITS, ({ key, value, timestampMs }) =>

@@ -25,6 +25,15 @@ export function violationsOf(verdict: Verdict): string[] {
       }
     }
   }
+  const { unexplained } = verdict.breaches;
+  for (const what of new Set(unexplained.map((breach) => breach.what))) {
+    const some = unexplained.filter((breach) => breach.what === what);
+    const shown = some.slice(0, SHOWN).map(({ delivery, url, previousAt, atMs }) => {
+      const before = previousAt > 0 ? ` after ${iso(previousAt)}` : '';
+      return `${delivery} at ${url}, ${iso(atMs)}${before}`;
+    });
+    violations.push(`${what}: ${some.length} (${shown.join('; ')})`);
+  }
   return violations;
 }
 
@@ -52,6 +61,7 @@ export function describeVerdict(verdict: Verdict): string[] {
         .map(([what, count]) => `${what} ${count}`)
         .join(', ') || 'none'
     }`,
+    `standing invariants: ${verdict.breaches.total} requests that only a fault explains`,
     `ends that contradict each other: ${contradictions.length} ` +
       `(${contradictions.slice(0, SHOWN).map(say).join('; ')})`,
   ];

@@ -171,8 +171,8 @@ async function play(scene: Scene): Promise<{ load: Load; injector: Injector }> {
     perSecond: options.perSecond,
     make,
   });
-  const leaving = scene.destinations.leaving;
-  const injector = new Injector({ system, env, brokers, endpoints, leaving, note });
+  const { leaving, gone } = scene.destinations;
+  const injector = new Injector({ system, env, brokers, endpoints, leaving, gone, note });
   const startedAt = Date.now();
   const progress = setInterval(() => void tellProgress(scene, load, injector), PROGRESS_MS);
   try {
@@ -234,9 +234,11 @@ async function conclude(
   const { env, dir, sourceId, destinations, note } = scene;
   const { receipts } = scene.endpoints;
   note('reading what was written down');
-  const watched = new Set(
-    ROLES.flatMap((role) => receipts[role].repeats.map(({ delivery }) => delivery)),
-  );
+  const { breaches, lastAsked } = scene.endpoints;
+  const watched = new Set([
+    ...ROLES.flatMap((role) => receipts[role].repeats.map(({ delivery }) => delivery)),
+    ...breaches.map(({ delivery }) => delivery),
+  ]);
   const { history, commits } = await readHistory(env, watched);
   const { disturbances } = injector;
   const evidence: Evidence = {
@@ -247,6 +249,8 @@ async function conclude(
     history,
     commits,
     disturbances,
+    breaches,
+    lastAsked,
   };
   const verdict = verifyRun(evidence);
   const violations = [...violationsOf(verdict), ...injector.failures];

@@ -13,6 +13,8 @@ export const ROLES = [
   'rejecting',
   'hanging',
   'leaving',
+  'throttled',
+  'gone',
 ] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -37,6 +39,8 @@ export const PARTS: Record<Role, Part> = {
   rejecting: { types: ['group'], healthy: false, leaves: false },
   hanging: { types: ['identify'], healthy: false, leaves: false },
   leaving: { types: ['identify'], healthy: false, leaves: true },
+  throttled: { types: ['alias'], healthy: false, leaves: false },
+  gone: { types: ['group'], healthy: false, leaves: false },
 };
 
 const MIX: Record<CallType, number> = {

@@ -1,7 +1,13 @@
 import { deliveryId } from '../../shared/model/delivery';
 import { PARTS, type Role, ROLES, rolesOf } from './scenario';
 import { type Commits } from './commits';
-import { explainRepeats, type Disturbance, type RepeatsReport } from './explain-repeats';
+import {
+  explainRepeats,
+  type Disturbance,
+  type RepeatsReport,
+  unexplainedBreaches,
+} from './explain-repeats';
+import { type Breach } from '../harness/standing-invariants';
 import { type Ends, type History } from './history';
 import { type Receipts } from './receipts';
 
@@ -20,6 +26,10 @@ export interface Evidence {
   /** commits of delivery */
   commits: Commits;
   disturbances: readonly Disturbance[];
+  /** requests that break a standing invariant, unless a fault explains them */
+  breaches: readonly Breach[];
+  /** when each delivery last came to its endpoint, ms since 1970 */
+  lastAsked: Record<Role, ReadonlyMap<string, number>>;
 }
 
 /** A delivery with a violation. */
@@ -31,7 +41,15 @@ export interface Finding {
 }
 
 /** Outcomes that must never happen. */
-export const CRIMES = ['lost', 'deadAtHealthy', 'notTaken', 'noLetter'] as const;
+export const CRIMES = [
+  'lost',
+  'deadAtHealthy',
+  'notTaken',
+  'noLetter',
+  'sentAfterCancellation',
+] as const;
+/** A request that is on the wire when its delivery is cancelled. */
+const WIRE_MS = 1_000;
 type Crime = (typeof CRIMES)[number];
 
 export interface Verdict {
@@ -52,7 +70,8 @@ export interface Verdict {
   /**
    * `lost`: no recorded end. `deadAtHealthy`: a dead letter of an endpoint that accepts everything.
    * `notTaken`: recorded as delivered, but never received. `noLetter`: recorded as dead, but
-   * without a dead letter.
+   * without a dead letter. `sentAfterCancellation`: a request began after its cancellation was
+   * written.
    */
   crimes: Record<Crime, Finding[]>;
   /**
@@ -60,6 +79,8 @@ export interface Verdict {
    */
   contradictions: Finding[];
   repeats: Partial<Record<Role, RepeatsReport>>;
+  /** number of requests that break a standing invariant, and those that no fault explains */
+  breaches: { total: number; unexplained: Breach[] };
 }
 
 /** Verifies each acknowledged message at each destination, and each repeat at the healthy ones. */
@@ -83,6 +104,11 @@ export function verifyRun(evidence: Evidence): Verdict {
       disturbances,
     });
   }
+  const { breaches } = evidence;
+  verdict.breaches = {
+    total: breaches.length,
+    unexplained: unexplainedBreaches(breaches, evidence),
+  };
   return verdict;
 }
 
@@ -115,6 +141,11 @@ function judgeDelivery(verdict: Verdict, evidence: Evidence, about: Omit<Finding
     if (ends.letter === undefined) accuse('noLetter', reason);
   } else {
     verdict.cancelled++;
+    const lastAt = evidence.lastAsked[role].get(delivery) ?? -Infinity;
+    const { cancelledAt = Infinity } = ends;
+    if (lastAt > cancelledAt + WIRE_MS) {
+      accuse('sentAfterCancellation', `${String(lastAt - cancelledAt)} ms after it`);
+    }
   }
 }
 
@@ -131,8 +162,9 @@ function newVerdict(): Verdict {
     dead: {},
     notRouted: 0,
     copies: 0,
-    crimes: { lost: [], deadAtHealthy: [], notTaken: [], noLetter: [] },
+    crimes: { lost: [], deadAtHealthy: [], notTaken: [], noLetter: [], sentAfterCancellation: [] },
     contradictions: [],
     repeats: {},
+    breaches: { total: 0, unexplained: [] },
   };
 }

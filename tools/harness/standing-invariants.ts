@@ -29,6 +29,8 @@ export interface Breach {
   url: string;
   /** when the previous request of the delivery to the URL began, ms */
   previousAt: number;
+  /** the time asked for, ms; -Infinity: none */
+  notBefore: number;
   atMs: number;
 }
 
@@ -51,9 +53,10 @@ export class StandingInvariants {
   /** A request begins. */
   began({ delivery, url, process = '' }: DeliveryRequest, atMs: number): void {
     const known = this.#of(delivery, url);
+    const { notBefore } = known;
     const breaks = (what: StandingInvariant) =>
-      this.broken({ what, delivery, url, previousAt: known.beganAt, atMs });
-    if (atMs < known.notBefore) breaks('attempted before the time asked for');
+      this.broken({ what, delivery, url, previousAt: known.beganAt, notBefore, atMs });
+    if (atMs < notBefore) breaks('attempted before the time asked for');
     if (known.open > 0) breaks('two attempts at the same time');
     if (this.#off.has(url) || this.#off.has(nameOf(url, process))) {
       breaks('sent to a URL that is off');

@@ -62,6 +62,8 @@ const MOST_LETTERS = 100;
 export class Book {
   /** the open ones; ended ones are dropped, because runs have millions */
   readonly #open = new Map<string, Entry>();
+  /** their records were cut off */
+  readonly #cutOff = new Map<string, Entry>();
   #born = 0;
   /** violations by kind: none in a sound system */
   readonly violations = new Map<string, number>();
@@ -136,12 +138,22 @@ export class Book {
     if (entry) entry.cancelledAt ??= nowMs;
   }
 
-  /** Its record was cut off: it is lost, unless a copy of it has left the tier early. */
+  /** Its record was cut off: it is lost, unless it was read early, to be recalled. */
   cutOff(id: string, topic: string): void {
     const entry = this.#open.get(id);
     if (entry?.state !== 'stored' || entry.topic !== topic) return;
     this.#open.delete(id);
+    this.#cutOff.set(id, entry);
     this.figures.count(`${entry.label}: cut off`);
+  }
+
+  #readBeforeTheCut(id: string): Entry | undefined {
+    const entry = this.#cutOff.get(id);
+    if (!entry) return undefined;
+    this.#cutOff.delete(id);
+    this.#open.set(id, entry);
+    this.figures.count(`${entry.label}: cut off`, -1);
+    return entry;
   }
 
   /** Its record was handed back unstarted. */
@@ -155,7 +167,7 @@ export class Book {
    * @returns a function to call when its record is done
    */
   taken(id: string): () => void {
-    const entry = this.#open.get(id);
+    const entry = this.#open.get(id) ?? this.#readBeforeTheCut(id);
     if (entry?.state !== 'stored') {
       this.violate('read what was not stored');
       return () => undefined;
@@ -234,7 +246,7 @@ export class Book {
     } else if (topic === DEAD) {
       this.letters.push({ topic, key, value: null, headers });
       if (this.letters.length > MOST_LETTERS) this.letters.shift();
-      this.#end(headers?.delivery ?? '', 'dead', nowMs);
+      this.#end(headers.delivery ?? '', 'dead', nowMs);
     } else {
       const id = headers.delivery ?? '';
       const entry = this.#held(id, 'written again');

@@ -6,8 +6,7 @@ import { StallClock } from '../../services/delivery/clock/stall-clock';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
 import { type Lookup } from '../../services/delivery/destinations/endpoint';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
-import { DUE, recallRecord } from '../../shared/kafka/topics';
-import { takenNote } from '../../shared/model/recall';
+import { clockNote, DUE } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';
 import { createLog } from '../../shared/telemetry/log';
 import { type Agenda } from './virtual-clock';
@@ -71,7 +70,7 @@ export class DeliveryProcess {
     this.crowd = new Crowd(book, { pool, ceiling: lane.ceiling, recoveredAt });
     const producer = new SimulatedAppender(time, agenda, around.store);
     // A process that has never written follows the brokers' clock, also if it alone is wrong.
-    void producer.send([recallRecord(takenNote('none', []))]);
+    void producer.send([clockNote()]);
     const clock = new StallClock(time);
     const sender = new SimulatedSender({
       time,

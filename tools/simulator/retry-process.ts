@@ -1,8 +1,7 @@
 import { Recalls } from '../../services/retry/recalls';
 import { Requeuer } from '../../services/retry/requeuer';
 import { type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
-import { DUE, recallRecord } from '../../shared/kafka/topics';
-import { takenNote } from '../../shared/model/recall';
+import { clockNote, DUE } from '../../shared/kafka/topics';
 import { createLog } from '../../shared/telemetry/log';
 import { SimulatedAppender, type Store } from './batch-producer';
 import { type Book } from './delivery-audit';
@@ -48,7 +47,7 @@ export class RetryProcess {
     this.#reader = new Reader(time, (record) => this.#take(record));
     recalls.start();
     // As at the start of the service: the timestamp shows the brokers' clock.
-    void producer.send([recallRecord(takenNote('none', []))]);
+    void producer.send([clockNote()]);
   }
 
   /** Owns a partition of all tiers from now on. */
@@ -73,7 +72,8 @@ export class RetryProcess {
 
   /** Receives a record of `webhooks.recalls`. */
   recalled({ key, value }: OutRecord, timestampMs: number): void {
-    this.around.agenda.in(FETCHED_MS, () =>
+    this.around.agenda.in(FETCHED_MS, () => {
+      this.time.brokerClock.read(timestampMs);
       this.#recalls.onRecall({
         topic: '',
         partition: 0,
@@ -82,8 +82,8 @@ export class RetryProcess {
         headers: {},
         value: Buffer.from(String(value)),
         timestampMs,
-      }),
-    );
+      });
+    });
   }
 
   #take(record: OpenRecord): DispatchResult {
@@ -140,6 +140,7 @@ export class RetryProcess {
       producer,
       tiers: () => tiers,
       completeAt: () => time.steadyMs() - FETCHED_MS,
+      expectSoon: () => undefined,
       now: () => time.brokerClock.brokersNow(),
       steadyMs: () => time.steadyMs(),
       sleep: (ms) => new Promise((resolve) => agenda.in(ms, resolve)),

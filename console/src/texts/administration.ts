@@ -30,8 +30,8 @@ export const administration = {
     deleteUsers: 'Delete users',
     userIds: 'User ids',
     userIdsHint:
-      'One per line. Sends a delete message for each affected source and removes these ' +
-      'users from the history',
+      'One per line. Sends a delete message for each affected source, cancels what waits, and ' +
+      'removes these users from the profiles and the history',
     anonymousIds: 'Anonymous ids',
     anonymousIdsHint:
       'One per line, of visitors. Removes their calls without a user id from the history',

@@ -35,6 +35,7 @@ export const lib = {
       retry_requested: 'Someone sent it now, and it is on its way',
       destination_deleted: 'The destination was deleted',
       cancelled_by_user: 'Someone cancelled it',
+      user_deleted: 'Its user was deleted',
       unreadable: 'Waypost could not read its record',
       too_large: 'Kafka refuses a record of its size. Allow it, then replay it',
       render_failed:

@@ -1,9 +1,20 @@
 import { defined } from '../../../shared/collections/defined';
+import { type DeletedUsers } from '../../../shared/model/deletion';
+import { type JsonObject } from '../../../shared/model/message';
 import { count, type Counter, mergeCounters } from '../definitions/aggregates';
 import { isLate, profilesOrigin, type Incoming, type ProfileEvent } from '../repartition/event';
 import { type Definition, type Definitions, ownerOf } from '../definitions/compile';
+import { countsFor } from '../definitions/trusted-sources';
 import { type ChangeSet } from './change-set';
-import { markedFull, mergeTraits, orNew, type Profile, dropIfEmpty, withTraits } from './profile';
+import {
+  dropIfEmpty,
+  markedFull,
+  mergeTraits,
+  orNew,
+  type Profile,
+  withoutValues,
+  withTraits,
+} from './profile';
 import { type ProfileSizeLimit } from './size-limits';
 
 /** Applies one event to the profiles of a change set. It changes nothing else. */
@@ -28,9 +39,13 @@ export interface Application {
   pass?: number;
 }
 
+/** The deletions of users that this process knows. */
+export type KnownDeletions = Pick<DeletedUsers, 'deletedSources' | 'add'>;
+
 interface Context {
   definitions: Definitions;
   partition: number;
+  deletions: KnownDeletions;
 }
 
 export function applyRecord(
@@ -38,6 +53,10 @@ export function applyRecord(
   context: Context,
 ): void {
   const { user, event, offset } = record;
+  const deleted = deletedSourcesOf(record, context.deletions);
+  // An alias brings nothing of its own: what was deleted before it is not there to be moved.
+  if (deleted === 'all' && event.kind !== 'alias') return;
+  const isDeleted = (source: string) => deleted !== 'all' && deleted.includes(source);
   const set = (before: Profile, after: Profile, sizeLimit: ProfileSizeLimit) => {
     if (sizeLimit.full) changes.refused++;
     const kept = markedFull(after, sizeLimit.full);
@@ -47,18 +66,19 @@ export function applyRecord(
     case 'track': {
       const before = orNew(changes.get(user), pass);
       const sizeLimit = changes.sizeLimit(user, before, event.source);
-      set(before, counted(context, before, event, { offset, nowMs, wanted, sizeLimit }), sizeLimit);
+      const counting = { offset, nowMs, wanted, sizeLimit };
+      const after = isDeleted(event.source) ? before : counted(context, before, event, counting);
+      set(before, after, sizeLimit);
       return;
     }
     case 'identify': {
       if (pass !== undefined) return;
       const before = orNew(changes.get(user), pass);
       const sizeLimit = changes.sizeLimit(user, before, event.source);
-      set(
-        before,
-        withTraits(before, event.source, { traits: event.traits, atMs: event.atMs, sizeLimit }),
-        sizeLimit,
-      );
+      const { source, atMs } = event;
+      // A deleted value still hides those that other sources set before.
+      const traits = isDeleted(source) ? nullsFor(event.traits) : event.traits;
+      set(before, withTraits(before, source, { traits, atMs, sizeLimit }), sizeLimit);
       return;
     }
     case 'alias': {
@@ -70,19 +90,20 @@ export function applyRecord(
           user: event.to,
           event: { kind: 'merge', profile: moved },
           origin,
+          acceptedAt: record.acceptedAt,
         });
       }
       if (changes.get(user)) changes.set(user, remaining);
       return;
     }
     case 'delete': {
+      const { at, sources } = event;
+      context.deletions.add({ userId: user, at, sources });
       const profile = changes.get(user);
-      if (profile) {
-        changes.set(
-          user,
-          pass === undefined ? null : splitProfile(context, profile, wanted, pass).remaining,
-        );
-      }
+      if (!profile) return;
+      if (sources) changes.set(user, withoutSources(context, profile, { sources, wanted, pass }));
+      else if (pass === undefined) changes.set(user, null);
+      else changes.set(user, splitProfile(context, profile, wanted, pass).remaining);
       return;
     }
     case 'merge': {
@@ -92,11 +113,13 @@ export function applyRecord(
       if (isLate(record) && (!known || known.g)) return;
       const before = orNew(known, pass);
       const sizeLimit = changes.sizeLimit(user, before);
-      const withTheirs =
-        pass === undefined ? mergeTraits(before, event.profile, sizeLimit) : before;
+      const profile = Array.isArray(deleted)
+        ? withoutSources(context, event.profile, { sources: deleted, wanted, pass })
+        : event.profile;
+      const withTheirs = pass === undefined ? mergeTraits(before, profile, sizeLimit) : before;
       set(
         before,
-        merged(context, withTheirs, event.profile, { offset, nowMs, wanted, sizeLimit }),
+        merged(context, withTheirs, profile, { offset, nowMs, wanted, sizeLimit }),
         sizeLimit,
       );
       return;
@@ -105,6 +128,53 @@ export function applyRecord(
     case 'uploaded':
       return;
   }
+}
+
+/** Returns the sources whose calls were deleted for the user of an event after its acceptance. */
+export function deletedSourcesOf(
+  { user, acceptedAt }: Incoming,
+  deletions: Pick<KnownDeletions, 'deletedSources'>,
+): 'all' | string[] {
+  return acceptedAt === undefined ? NO_SOURCES : deletions.deletedSources(user, acceptedAt);
+}
+
+const NO_SOURCES: string[] = [];
+
+/**
+ * Removes what sources have set and counted. A trait that one of them set last has no value then:
+ * the null hides the values that other sources set before. A counter does not say what it counted
+ * for which source, and starts anew.
+ */
+function withoutSources(
+  { definitions }: Context,
+  profile: Profile,
+  { sources, wanted, pass }: { sources: string[]; wanted: IsWanted; pass: number | undefined },
+): Profile {
+  if (sources.length === 0) return profile;
+  const hasCounted = (id: string) => {
+    const definition = definitions.of(ownerOf(id).id);
+    const spec = definitions.spec(id);
+    // No definition reads it any more.
+    if (!definition || !spec) return pass === undefined;
+    const { sources: counted } = spec;
+    const isCounted = (source: string) => !counted || countsFor(counted, source);
+    return wanted(definition) && sources.some(isCounted);
+  };
+  const { t = {}, c = {} } = profile;
+  const nulled = Object.entries(t).map(([source, traits]) =>
+    pass === undefined && sources.includes(source)
+      ? [source, withoutValues(traits)]
+      : [source, traits],
+  );
+  return {
+    ...profile,
+    t: Object.fromEntries(nulled) as Profile['t'] & object,
+    c: Object.fromEntries(Object.entries(c).filter(([id]) => !hasCounted(id))),
+  };
+}
+
+function nullsFor(traits: JsonObject): JsonObject {
+  return Object.fromEntries(Object.keys(traits).map((name) => [name, null]));
 }
 
 function counted(

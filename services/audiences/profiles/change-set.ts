@@ -75,6 +75,8 @@ export interface Move {
   user: string;
   event: ProfileEvent;
   origin: Origin;
+  /** when ingest accepted the call that moves it, ms since 1970 */
+  acceptedAt?: number | undefined;
 }
 
 /** A step under construction. */

@@ -1,5 +1,6 @@
+import { DeletedUsers } from '../../../shared/model/deletion';
 import { type JsonObject } from '../../../shared/model/message';
-import { type Application, applyRecord } from './apply';
+import { type Application, applyRecord, deletedSourcesOf, type KnownDeletions } from './apply';
 import { CountedCalls } from './counted-calls';
 import { admit, type Incoming } from '../repartition/event';
 import { type Definition, type Definitions, ownerOf } from '../definitions/compile';
@@ -28,6 +29,7 @@ import { type Profile, sameJson, dropIfEmpty } from './profile';
  */
 export class Engine {
   #definitions: Definitions;
+  readonly #deletions: KnownDeletions;
   /** recent calls counted by the live reading and by a second reading */
   readonly calls: { live: CountedCalls; fill: CountedCalls };
 
@@ -44,11 +46,14 @@ export class Engine {
       hasPassed: HasPassed;
       /** existing counters continue with these definitions; new ones begin with `adopt` */
       definitions: Definitions;
+      /** default: those that it reads in the log */
+      deletions?: KnownDeletions;
       /** called for an event that is left out because it cannot be applied */
       onUnusable?: (record: Incoming, error: unknown) => void;
     },
   ) {
     this.#definitions = options.definitions;
+    this.#deletions = options.deletions ?? new DeletedUsers();
     this.calls = {
       live: new CountedCalls(meta.partitions),
       fill: new CountedCalls(meta.partitions),
@@ -126,9 +131,12 @@ export class Engine {
   /** Adds or removes members by the lines of an upload, among other records of the same time. */
   list({ audience, number }: EndedUpload, records: readonly Incoming[], nowMs: number): Step {
     const changes = this.#changeSet(nowMs);
-    for (const { user, event } of records) {
-      if (event.kind !== 'listed' || event.audience !== audience || event.upload !== number)
+    for (const record of records) {
+      const { user, event } = record;
+      if (deletedSourcesOf(record, this.#deletions) === 'all') continue;
+      if (event.kind !== 'listed' || event.audience !== audience || event.upload !== number) {
         continue;
+      }
       const { g: _, ...profile } = changes.get(user) ?? {};
       if ((profile.l?.[audience]?.[0] ?? 0) > number) continue;
       const l = { ...profile.l, [audience]: [number, event.listed ? 1 : 0] };
@@ -248,6 +256,7 @@ export class Engine {
       applyRecord(application, {
         definitions: this.#definitions,
         partition: this.options.partition,
+        deletions: this.#deletions,
       });
     } catch (error) {
       this.options.onUnusable?.(application.record, error);

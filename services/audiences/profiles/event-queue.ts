@@ -7,6 +7,8 @@ import { decodeEvent, type Incoming } from '../repartition/event';
 export interface Queued {
   incoming: Incoming;
   record: OpenRecord;
+  /** when its record was appended, ms since 1970 */
+  atMs: number;
 }
 
 export interface EventQueueOptions {
@@ -43,7 +45,7 @@ export class EventQueue {
   offer(record: OpenRecord): DispatchResult {
     if (!this.#room.accepts()) return 'busy';
     const incoming = decodeEvent(record);
-    if (incoming) this.#queue.push({ incoming, record });
+    if (incoming) this.#queue.push({ incoming, record, atMs: record.timestampMs });
     else this.#skip(record);
     return 'accepted';
   }

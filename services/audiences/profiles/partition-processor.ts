@@ -112,7 +112,11 @@ export class PartitionProcessor {
 
   async #run(): Promise<void> {
     const { end, ...opened } = await openPartition(this.options);
-    const writer = new StepWriter(opened, { ...this.options, isLost: this.#isLost });
+    const writer = new StepWriter(opened, {
+      ...this.options,
+      isLost: this.#isLost,
+      readUntilMs: () => this.#queue.all[0]?.atMs ?? this.options.now(),
+    });
     const parts = (this.#parts = { ...opened, writer });
     try {
       await writer.sendUnsent();
@@ -191,8 +195,8 @@ export class PartitionProcessor {
   /** Applies the uploads of members whose end was read. */
   async #applyUploads({ engine, writer }: OpenParts): Promise<void> {
     const { now } = this.options;
-    for (let upload = engine.upload; upload && !this.#lost; upload = engine.upload) {
-      for (let next = upload.from; next < upload.to && !this.#lost;) {
+    for (let { upload } = engine; upload && !this.#isLost(); { upload } = engine) {
+      for (let next = upload.from; next < upload.to && !this.#isLost();) {
         const read = await this.#log.read(next, upload.to);
         await writer.write(engine.list(upload, read.records, now()));
         next = read.next;

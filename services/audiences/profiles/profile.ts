@@ -81,6 +81,11 @@ export function withTraits(
   return changed ? { ...profile, t: { ...profile.t, [source]: after } } : profile;
 }
 
+/** Sets all traits to null, as of the time when they were set. */
+export function withoutValues(traits: Traits): Traits {
+  return Object.fromEntries(Object.entries(traits).map(([name, [, atMs]]) => [name, [null, atMs]]));
+}
+
 /**
  * Returns the traits of one user as conditions see them: for each name the latest of a server
  * source, or the latest of a browser source if no server source set it. A trait that was set to

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { type FollowedDeletions } from '../../../shared/deletions/reader';
 import { type Kafka, type Range } from '../../../shared/kafka/port';
 import { rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS, PROFILES, TOMBSTONES_MS } from '../../../shared/kafka/topics';
@@ -123,6 +124,7 @@ export interface OpenOptions {
   path: string;
   definitions: () => Definitions;
   progress: RepartitionProgress;
+  deletions: Pick<FollowedDeletions, 'deletedSources' | 'add' | 'known'>;
   now: () => number;
   log: Log;
 }
@@ -139,7 +141,7 @@ interface OpenPartition {
 
 /** Restores the store of a partition, and creates the engine on it. */
 export async function openPartition(options: OpenOptions): Promise<OpenPartition> {
-  const { kafka, partition, path, progress, now, log } = options;
+  const { kafka, partition, path, progress, deletions, now, log } = options;
   const startedAt = now();
   const ends = await progress.messagesEnds();
   const ranges = await kafka.ranges(PROFILE_EVENTS);
@@ -152,10 +154,13 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
     { partition, path, nowMs: startedAt, log },
     options.definitions(),
   );
+  // The previous owner may have applied deletions that this process has not read yet.
+  await deletions.known();
   const engine: Engine = new Engine(store, withPartitions(meta, ranges.length), {
     partition,
     end,
     definitions: options.definitions(),
+    deletions,
     onUnusable: ({ offset }, error) =>
       log.error({ partition, offset, reason: messageOf(error) }, 'profile_event.skipped'),
     hasPassed: (ends) => progress.covers(ends, partition, engine.meta.live.next),

@@ -33,7 +33,8 @@ export interface StepWriterOptions {
   definitions: () => Definitions;
   /** true once another process may own the partition */
   isLost: () => boolean;
-  now: () => number;
+  /** time up to which the profiles have the events, ms since 1970 */
+  readUntilMs: () => number;
   log: Log;
 }
 
@@ -95,13 +96,13 @@ export class StepWriter {
   /** @param upTo position up to which these messages are complete */
   async #send(values: readonly ValueChange[], upTo: number): Promise<void> {
     const { store, engine } = this.parts;
-    const { definitions, isLost, now } = this.options;
+    const { definitions, isLost, readUntilMs } = this.options;
     if (engine.meta.sent >= upTo) return;
     const known = definitions();
     const records = values.flatMap((change) => {
       const definition = known.of(change.definition);
       return definition
-        ? identifyRecord(change, definition, { nowMs: now(), traceparent: newTraceparent() })
+        ? identifyRecord(change, definition, { atMs: readUntilMs(), traceparent: newTraceparent() })
         : [];
     });
     watchRefused((await refused(records, this.#writing)).size);
@@ -216,10 +217,10 @@ const META = 'm';
 
 /** Returns the records that move to other profiles. */
 export function moveRecords({ moves }: Step): OutRecord[] {
-  return moves.map(({ user, event, origin }) => ({
+  return moves.map(({ user, event, origin, acceptedAt }) => ({
     topic: PROFILE_EVENTS,
     key: user,
-    ...encodeEvent(event, origin),
+    ...encodeEvent(event, { origin, acceptedAt }),
   }));
 }
 
@@ -269,12 +270,12 @@ export function readChange(record: InRecord): Change | undefined {
 /**
  * Returns the message of a changed value, from the definition's own source. Its id is derived from
  * its content, so that the router recognises a message that is sent again after a crash as a
- * duplicate.
+ * duplicate. It is older than a deletion of its user that the profile does not know yet.
  */
 function identifyRecord(
   { user, value, atMs }: Pick<ValueChange, 'user' | 'value' | 'atMs'>,
   { kind, id, name, key, source }: Definition,
-  made: { nowMs: number; traceparent: string },
+  made: { atMs: number; traceparent: string },
 ): OutRecord {
   const at = new Date(atMs).toISOString();
   const message: Message = {
@@ -286,7 +287,7 @@ function identifyRecord(
     traits: { [key]: value },
     context: { [kind === 'audience' ? 'audience' : 'computedTrait']: { id, name } },
   };
-  const times = { acceptedAtMs: made.nowMs, traceparent: made.traceparent };
+  const times = { acceptedAtMs: made.atMs, traceparent: made.traceparent };
   const headers = messageHeaders(source, message, times);
   return {
     topic: MESSAGES,

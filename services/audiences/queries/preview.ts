@@ -207,7 +207,8 @@ class PreviewCount {
     for (const record of admitted) {
       const { user, event } = record;
       if (event.kind === 'merge' && !isLate(record)) this.unsure.add(user);
-      if (event.kind === 'delete' || event.kind === 'alias') this.unsure.delete(user);
+      const isEmptied = event.kind === 'delete' ? event.sources === null : event.kind === 'alias';
+      if (isEmptied) this.unsure.delete(user);
     }
     engine.commit(engine.fill(records, last, this.now()));
   }

@@ -2,9 +2,11 @@ import { defined } from '../../../shared/collections/defined';
 import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type JsonObject, type Message } from '../../../shared/model/message';
 import {
+  ACCEPTED_AT_HEADER,
   type ListedEvent,
   MAX_USER_BYTES,
   type UploadedEvent,
+  type UserDeletedEvent,
 } from '../../../shared/model/profile-records';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type MessageRef, refFromHash } from '../../../shared/model/dedup-window';
@@ -26,8 +28,7 @@ export type ProfileEvent =
   | { kind: 'alias'; to: string }
   /** brings another user's profile */
   | { kind: 'merge'; profile: Profile }
-  /** deletes everything known of the user */
-  | { kind: 'delete' }
+  | UserDeletedEvent
   | ListedEvent
   | UploadedEvent;
 
@@ -44,6 +45,8 @@ export interface Incoming {
   origin: Origin | undefined;
   /** its call, and when it was appended; absent: not from a call */
   call?: { ref: MessageRef; atMs: number };
+  /** when ingest accepted its call, ms since 1970; absent: not from a call */
+  acceptedAt?: number;
   event: ProfileEvent;
 }
 
@@ -72,8 +75,8 @@ export function eventOf(
     case 'alias':
       if (message.previousId === undefined || message.previousId === userId) return undefined;
       return { user: message.previousId, event: { kind: 'alias', to: userId } };
+    // Control writes it to `profiles.events` itself.
     case 'delete':
-      return { user: userId, event: { kind: 'delete' } };
     case 'page':
     case 'screen':
     case 'group':
@@ -99,18 +102,24 @@ function timeOf({ timestamp, receivedAt }: Message): number {
   return Number.isNaN(arrived) ? at : Math.min(at, arrived);
 }
 
-/**
- * Encodes the value and headers of an event's record.
- * @param call the hash of its call, which a copy of the call shares
- */
+/** Where an event comes from. */
+interface EventSource {
+  origin?: Origin | undefined;
+  /** the hash of its call, which a copy of the call shares */
+  call?: string;
+  /** when ingest accepted its call, ms since 1970 */
+  acceptedAt?: number | undefined;
+}
+
+/** Encodes the value and headers of an event's record. */
 export function encodeEvent(
   event: ProfileEvent,
-  origin?: Origin,
-  call?: string,
+  { origin, call, acceptedAt }: EventSource = {},
 ): { value: string; headers: Record<string, string> } {
   const headers: Record<string, string> = { format: FORMAT_HEADER };
   if (origin) headers.origin = `${origin.name}:${origin.offset}`;
   if (call !== undefined) headers.call = call;
+  if (acceptedAt !== undefined) headers[ACCEPTED_AT_HEADER] = String(acceptedAt);
   return { value: stringifyJson(event), headers };
 }
 
@@ -134,11 +143,12 @@ export function decodeEvent(record: InRecord): Incoming | undefined {
   if (!event || (event.kind === 'alias' && !isUser(event.to))) return undefined;
   const origin = /^(.+):(\d+)$/.exec(record.headers.origin ?? '');
   const call = callOf(record);
+  const acceptedAt = Number(record.headers[ACCEPTED_AT_HEADER]);
   return {
     offset: record.offset,
     user: record.key.toString(),
     origin: origin ? { name: origin[1] ?? '', offset: Number(origin[2]) } : undefined,
-    ...defined({ call }),
+    ...defined({ call, acceptedAt: acceptedAt > 0 ? acceptedAt : undefined }),
     event: event as ProfileEvent,
   };
 }

@@ -76,19 +76,21 @@ export class Repartitioner {
     if (found.event.kind === 'alias' && !isUser(found.event.to)) {
       return this.#skip(record, 'skipped');
     }
-    this.#copy(record, found, callHash(headers.sourceId, headers.messageId));
+    const call = callHash(headers.sourceId, headers.messageId);
+    this.#copy(record, found, { call, acceptedAt: headers.acceptedAt });
     return 'accepted';
   }
 
   #copy(
     record: OpenRecord,
     { user, event }: NonNullable<ReturnType<typeof eventOf>>,
-    call: string,
+    from: { call: string; acceptedAt: number },
   ): void {
     const { producer, log } = this.options;
     const { partition, offset } = record;
     const origin = { name: messagesOrigin(partition), offset };
-    producer.send([{ topic: PROFILE_EVENTS, key: user, ...encodeEvent(event, origin, call) }]).then(
+    const encoded = encodeEvent(event, { origin, ...from });
+    producer.send([{ topic: PROFILE_EVENTS, key: user, ...encoded }]).then(
       () => {
         this.counts.copied++;
         record.done();

@@ -8,6 +8,7 @@ import { type At, type ConfigEntries } from '../config/config-entries';
 import { type HandlersOf } from '../http/handlers';
 import { type Place } from './member-pages';
 import {
+  ACCEPTED_AT_HEADER,
   type Member,
   type ListedEvent,
   MAX_USER_BYTES,
@@ -91,21 +92,25 @@ interface Uploading {
   /** higher than that of any earlier upload of this audience */
   number: number;
   full: boolean;
+  /** when it began, ms since 1970 */
+  acceptedAt: number;
 }
 
 /** Writes all lines, and then their end to each partition. @returns the number of lines */
 async function upload(
-  { kafka, producer, audience, number, full }: Uploading,
+  { kafka, producer, audience, number, full, acceptedAt }: Uploading,
   body: AsyncIterable<Buffer>,
 ): Promise<number> {
   const starts = await ends(kafka);
   const headers = { format: FORMAT_HEADER };
+  // A deletion during the upload removes the line of its user.
+  const ofLine = { ...headers, [ACCEPTED_AT_HEADER]: String(acceptedAt) };
   let lines = 0;
   let chunk: OutRecord[] = [];
   for await (const { text, number: at } of linesOf(body)) {
     const { user, listed } = readLine(text, at, full);
     const event: ListedEvent = { kind: 'listed', audience, upload: number, listed };
-    chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers });
+    chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers: ofLine });
     lines++;
     if (chunk.length < CHUNK) continue;
     // Bounds memory: the next lines are read after Kafka has acknowledged these.
@@ -167,8 +172,10 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
     }
     busy.add(id);
     try {
-      const number = Math.max(now().getTime(), (data.upload?.number ?? 0) + 1);
-      const lines = await upload({ kafka, producer, audience: id, number, full }, body);
+      const acceptedAt = now().getTime();
+      const number = Math.max(acceptedAt, (data.upload?.number ?? 0) + 1);
+      const begun = { kafka, producer, audience: id, number, full, acceptedAt };
+      const lines = await upload(begun, body);
       const at = { id, ifMatch: undefined, by };
       await entries.change('audience', at, (audience) =>
         (audience.upload?.number ?? 0) > number

@@ -1,6 +1,7 @@
 import { type PreviewQuery } from '../../../shared/model/profile-records';
 import { withTimeout } from '../../../shared/runtime/async';
 import { Problem } from '../http/problem';
+import { type Forgotten } from '../history/deletions';
 import { type QueryClient, nobodyThere } from './query-client';
 import { newId } from '../config/config-entries';
 import {
@@ -57,6 +58,8 @@ export class Previews {
   constructor(
     private readonly asking: Pick<QueryClient, 'ask' | 'end' | 'partitions'>,
     private readonly now: () => Date,
+    /** whose traits an earlier preview must not show any more */
+    private readonly forgotten: Pick<Forgotten, 'wasDeletedSince'>,
     private readonly waits: { firstFiguresMs: number; heardMs: number } = {
       firstFiguresMs: FIRST_FIGURES_MS,
       heardMs: HEARD_MS,
@@ -105,7 +108,7 @@ export class Previews {
       throw error;
     }
     await this.#first(preview);
-    if (preview.progress.heard) return viewOf(preview);
+    if (preview.progress.heard) return this.#viewOf(preview);
     this.end(id);
     throw nobodyThere();
   }
@@ -120,7 +123,7 @@ export class Previews {
       );
     }
     preview.lookedAt = this.now().getTime();
-    return viewOf(preview);
+    return this.#viewOf(preview);
   }
 
   /** Cancels a preview. @throws Problem `not_found` */
@@ -191,9 +194,12 @@ export class Previews {
     if (!preview.progress.heard) await wait(heardMs - firstFiguresMs, () => preview.progress.heard);
     preview.changed = () => undefined;
   }
-}
 
-function viewOf({ question, partitions, progress, over }: Preview): PreviewView {
-  const expiresAt = new Date(question.expiresAt).toISOString();
-  return { id: question.id, ...figuresOf(progress, partitions, over), expiresAt };
+  #viewOf({ question, partitions, progress, over }: Preview): PreviewView {
+    const expiresAt = new Date(question.expiresAt).toISOString();
+    const { sample, ...figures } = figuresOf(progress, partitions, over);
+    const askedAt = question.expiresAt - LIFETIME_MS;
+    const shown = sample.filter(({ userId }) => !this.forgotten.wasDeletedSince(userId, askedAt));
+    return { id: question.id, ...figures, sample: shown, expiresAt };
+  }
 }

@@ -11,7 +11,7 @@ import { SyncLog } from './sync-log';
 export interface ProfilesOptions {
   kafka: Pick<Kafka, 'tail' | 'ranges'>;
   config: Pick<ConfigView, 'audience' | 'computedTrait'>;
-  history: Pick<History, 'ask'>;
+  history: Pick<History, 'ask' | 'forgotten'>;
   producer: Pick<BatchProducer, 'send'>;
   log: Log;
   onFatal: (error: unknown) => void;
@@ -39,7 +39,7 @@ export async function openProfiles({
   await profiles.open(kafka, onFatal);
   syncs.start();
   const asking = new QueryClient(kafka, producer, log);
-  const previews = new Previews(asking, now);
+  const previews = new Previews(asking, now, history.forgotten);
   return {
     profiles,
     previews,

@@ -1,15 +1,17 @@
 import { deletionBody } from '../../../shared/api/deletions';
 import { type ConfigView } from '../../../shared/config/types';
 import { type OutRecord } from '../../../shared/kafka/port';
-import { MESSAGES } from '../../../shared/kafka/topics';
+import { deletionRecord, MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { type Source } from '../../../shared/model/config';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
+import { type UserDeletedEvent } from '../../../shared/model/profile-records';
+import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type FieldError, pointer } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { type Deletion } from '../history/deletions';
 
 /**
- * Decides which sources a deletion affects, and builds its messages. Pure: ids and the time are
+ * Decides which sources a deletion affects, and builds its records. Pure: ids and the time are
  * arguments.
  */
 
@@ -26,7 +28,8 @@ export interface WantedDeletion {
 
 /**
  * Validates a deletion. It affects sources that are on and have a destination that is on; others
- * have no receiver.
+ * have no receiver. The sources of audiences and computed traits send no calls of users, and are
+ * not among them.
  * @throws Problem `invalid_fields`
  */
 export function readDeletion(
@@ -43,14 +46,7 @@ export function readDeletion(
     ]);
   }
   const unknown = (sources ?? []).flatMap((id, i): FieldError[] =>
-    config.source(id)
-      ? []
-      : [
-          {
-            pointer: pointer(['sources', i]),
-            detail: `unknown source ${JSON.stringify(id.slice(0, 100))}`,
-          },
-        ],
+    mistakeOf(id, config).map((detail) => ({ pointer: pointer(['sources', i]), detail })),
   );
   if (unknown.length > 0) throw invalidFields(unknown);
   const [users, anonymous] = [[...new Set(userIds)], [...new Set(anonymousIds)]];
@@ -58,7 +54,7 @@ export function readDeletion(
   const named = config
     .list('source')
     .map(({ data }) => data)
-    .filter(({ id }) => sources === undefined || sources.includes(id));
+    .filter(({ id, of }) => of === undefined && (sources === undefined || sources.includes(id)));
   const affected = named.filter((source) => isAffected(source, config)).map(({ id }) => id);
   if (count * affected.length > MAX_MESSAGES) {
     const most = Math.floor(MAX_MESSAGES / count);
@@ -71,25 +67,52 @@ export function readDeletion(
   return { users, anonymous, sources: sources ? [...new Set(sources)] : null, affected };
 }
 
+/** Returns what is wrong with a named source. */
+function mistakeOf(id: string, config: Pick<ConfigView, 'source'>): string[] {
+  const source = config.source(id)?.data;
+  if (!source) return [`unknown source ${JSON.stringify(id.slice(0, 100))}`];
+  return source.of === undefined
+    ? []
+    : [`is the source of an audience or computed trait, and sends no calls of users`];
+}
+
 function isAffected({ id, enabled }: Source, config: Pick<ConfigView, 'destinationsOf'>): boolean {
   return enabled && config.destinationsOf(id).some(({ data }) => data.enabled);
+}
+
+type Whose = { userId: string } | { anonymousId: string };
+
+function whoseOf({ users, anonymous }: Pick<WantedDeletion, 'users' | 'anonymous'>): Whose[] {
+  return [
+    ...users.map((userId) => ({ userId })),
+    ...anonymous.map((anonymousId) => ({ anonymousId })),
+  ];
+}
+
+/** Returns what tells the services of Waypost. @param at ms since 1970 */
+export function deletionRecords(wanted: WantedDeletion, at: number): OutRecord[] {
+  const { users, sources } = wanted;
+  const event: UserDeletedEvent = { kind: 'delete', at, sources };
+  const value = JSON.stringify(event);
+  const headers = { format: FORMAT_HEADER };
+  return [
+    ...whoseOf(wanted).map((whose) => deletionRecord({ ...whose, at, sources })),
+    ...users.map((key) => ({ topic: PROFILE_EVENTS, key, value, headers })),
+  ];
 }
 
 /**
  * Returns one `delete` message for each user or visitor and affected source, routed like any other
  * message.
+ * @param made `at`: the time of the deletion; `atMs`: when the messages were accepted
  */
-export function deleteRecords(
-  { users, anonymous, affected }: WantedDeletion,
-  made: { id: string; now: Date; traceparent: () => string },
+export function deleteMessages(
+  wanted: WantedDeletion,
+  made: { id: string; at: number; atMs: number; traceparent: () => string },
 ): OutRecord[] {
-  const at = made.now.toISOString();
-  const whose = [
-    ...users.map((userId) => ({ userId })),
-    ...anonymous.map((anonymousId) => ({ anonymousId })),
-  ];
-  return whose.flatMap((id, i) =>
-    affected.map((source) => {
+  const at = new Date(made.at).toISOString();
+  return whoseOf(wanted).flatMap((id, i) =>
+    wanted.affected.map((source) => {
       // The id is the same for all sources, since message ids count for each source separately.
       const message: Message = {
         type: 'delete',
@@ -98,7 +121,7 @@ export function deleteRecords(
         timestamp: at,
         receivedAt: at,
       };
-      const times = { acceptedAtMs: made.now.getTime(), traceparent: made.traceparent() };
+      const times = { acceptedAtMs: made.atMs, traceparent: made.traceparent() };
       const headers = messageHeaders(source, message, times);
       return {
         topic: MESSAGES,

@@ -1,10 +1,14 @@
 import { percentile } from './minute-counts';
-import { type CountedSpan, type DestinationCount, type SeriesCount } from './queries';
+import { type DestinationCount, type SeriesCount } from './queries';
+import { type CountedSpan } from './stored-counts';
 
 /** Sums counts of the history, as a whole and in steps of time for charts. Pure. */
 
 const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
+/** Only a few hours are summed from their minutes. */
+const LONG_MS = 6 * HOUR_MS;
 /** The most points that a chart can show, even on a phone. */
 const MAX_STEPS = 60;
 /** Convenient numbers of minutes; longer steps are whole days. */
@@ -22,7 +26,9 @@ export function spanOf(since: number | undefined, untilMs: number, maxSteps = MA
   const minutes =
     STEPS.find((step) => step >= least) ?? Math.ceil((least * MINUTE_MS) / DAY_MS) * 1_440;
   const stepMs = minutes * MINUTE_MS;
-  return { sinceMs: Math.floor(from / stepMs) * stepMs, untilMs, stepMs };
+  // A long span begins with a whole hour, so that it is read from the counts of hours.
+  const begins = untilMs - from >= LONG_MS ? Math.max(stepMs, HOUR_MS) : stepMs;
+  return { sinceMs: Math.floor(from / begins) * begins, untilMs, stepMs };
 }
 
 /** Returns the end of a span, which is never in the future. */

@@ -23,10 +23,15 @@ export interface Deletion {
   messages: number;
 }
 
-/** Stores a deletion, and removes the users' rows. @returns number of rows */
+/**
+ * Stores a deletion, or a later time of it, and removes the users' rows.
+ * @returns number of rows
+ */
 export async function recordDeletion(database: Database, deletion: Deletion): Promise<number> {
   const { id, at, users, anonymous, sources, affected, messages } = deletion;
   return database.transaction(async ({ query }) => {
+    // With a new number, so that every process reads the later time.
+    await query('delete from waypost.deletions where id = $1', [id]);
     await query(
       `insert into waypost.deletions (id, at, users, anonymous, sources, affected, messages)
        values ($1, $2, $3, $4, $5, $6, $7)`,
@@ -188,6 +193,11 @@ export class Forgotten {
     if (atMs >= this.#latestAt) return false;
     const sent = { source, atMs };
     return wasDeleted(this.#byUser, userId, sent) || wasDeleted(this.#byVisitor, anonymousId, sent);
+  }
+
+  /** Returns whether a user was deleted after this time, for all sources or for some. */
+  wasDeletedSince(userId: string, atMs: number): boolean {
+    return (this.#byUser.get(asStored(userId)) ?? []).some(({ at }) => atMs < at);
   }
 
   /** Returns whether any of these users or visitors was deleted after this time. */

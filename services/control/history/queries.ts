@@ -6,6 +6,7 @@ import { byOneIndex, conditionsOf, type Filter, parameters, timesOf, whereOf } f
 import { MOST_COUNTED } from '../../../shared/api/operation';
 import { OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type DeliveryRow } from './delivery-row';
+import { ALL, borderOf, countedIn, type CountedSpan, oneOf } from './stored-counts';
 
 /**
  * Queries of the API. Each filter has an index in the order of the list; see table-partitions.ts.
@@ -120,43 +121,44 @@ export interface DestinationCount {
   count: number;
 }
 
-/** Returns the counts of a span, of these destinations; undefined: of all. */
-export function countsBetween(
+/** Returns the counts of a span, of these destinations; undefined: of each. */
+export async function countsBetween(
   database: Database,
-  { sinceMs, untilMs }: CountedSpan,
+  span: CountedSpan,
   destinations?: readonly string[],
 ): Promise<DestinationCount[]> {
+  const border = await borderOf(database, span);
   return database.query<DestinationCount & Record<string, unknown>>(
-    `select destination, what, sum(count)::bigint as count from waypost.counts
-     where minute >= $1::bigint and minute < $2::bigint ${destinations ? `and ${IS_ONE_OF('$3')}` : ''}
+    `select destination, what, sum(count)::bigint as count
+     from ${destinations ? oneOf('$4') : ''}
+       ${countedIn('$1', '$2', '$3', destinations ? IS_ASKED : IS_ONE)}
      group by destination, what`,
-    compact([sinceMs, untilMs, destinations ? databaseJson(destinations) : undefined]),
+    compact([
+      span.sinceMs,
+      span.untilMs,
+      border,
+      destinations ? databaseJson(destinations) : undefined,
+    ]),
   );
 }
 
 /** Returns the destinations with a failed attempt, or with a dead letter, since a time. */
 export async function withSince(
-  { query }: Queries,
+  database: Queries,
   what: 'failed' | 'dead',
-  sinceMs: number,
+  { sinceMs, untilMs }: CountedSpan,
 ): Promise<string[]> {
-  const rows = await query<{ destination: string }>(
-    `select destination from waypost.counts where minute >= $1::bigint and what = $2
+  const border = await borderOf(database, { sinceMs, untilMs });
+  const rows = await database.query<{ destination: string }>(
+    `select destination from ${countedIn('$1', '$2', '$3', `${IS_ONE} and what = '${what}'`)}
      group by destination having sum(count) > 0`,
-    [sinceMs, what],
+    [sinceMs, untilMs, border],
   );
   return rows.map(({ destination }) => destination);
 }
 
-/** The condition that a destination is in a list. */
-const IS_ONE_OF = (list: string) =>
-  `destination in (select jsonb_array_elements_text(${list}::jsonb))`;
-
-/** Times are ms since 1970; `untilMs` is exclusive. */
-export interface CountedSpan {
-  sinceMs: number;
-  untilMs: number;
-}
+const IS_ONE = `destination > '${ALL}'`;
+const IS_ASKED = 'destination = asked.id';
 
 export interface SeriesCount {
   at: number;
@@ -165,34 +167,32 @@ export interface SeriesCount {
 }
 
 /** Returns the counts in steps of time, of one destination or of all. */
-export function countsInSteps(
+export async function countsInSteps(
   database: Database,
-  {
-    sinceMs,
-    untilMs,
-    stepMs,
-    destination,
-  }: CountedSpan & { stepMs: number; destination: string | undefined },
+  span: CountedSpan & { stepMs: number; destination: string | undefined },
 ): Promise<SeriesCount[]> {
+  const { sinceMs, untilMs, stepMs, destination = ALL } = span;
+  const border = await borderOf(database, span, stepMs);
   return database.query<SeriesCount & Record<string, unknown>>(
-    `select (minute / $2::bigint) * $2::bigint as at, what, sum(count)::bigint as count from waypost.counts
-     where minute >= $1::bigint and minute < $4::bigint and ($3::text is null or destination = $3)
-     group by 1, 2 order by 1`,
-    [sinceMs, stepMs, destination ?? null, untilMs],
+    `select (minute / $4::bigint) * $4::bigint as at, what, sum(count)::bigint as count
+     from ${countedIn('$1', '$2', '$3', 'destination = $5')} group by 1, 2 order by 1`,
+    [sinceMs, untilMs, border, stepMs, destination],
   );
 }
 
 /** Returns the deliveries and the failed attempts of these destinations in steps of time. */
-export function trendsInSteps(
+export async function trendsInSteps(
   database: Database,
-  { sinceMs, untilMs, stepMs }: CountedSpan & { stepMs: number },
+  span: CountedSpan & { stepMs: number },
   destinations: readonly string[],
 ): Promise<(DestinationCount & SeriesCount)[]> {
+  const { sinceMs, untilMs, stepMs } = span;
+  const border = await borderOf(database, span, stepMs);
+  const is = `${IS_ASKED} and what in ('delivered', 'failed')`;
   return database.query<DestinationCount & SeriesCount & Record<string, unknown>>(
-    `select destination, (minute / $3::bigint) * $3::bigint as at, what, sum(count)::bigint as count from waypost.counts
-     where minute >= $1::bigint and minute < $2::bigint and what in ('delivered', 'failed') and ${IS_ONE_OF('$4')}
-     group by 1, 2, 3`,
-    [sinceMs, untilMs, stepMs, databaseJson(destinations)],
+    `select destination, (minute / $4::bigint) * $4::bigint as at, what, sum(count)::bigint as count
+     from ${oneOf('$5')} ${countedIn('$1', '$2', '$3', is)} group by 1, 2, 3`,
+    [sinceMs, untilMs, border, stepMs, databaseJson(destinations)],
   );
 }
 

@@ -58,12 +58,17 @@ const TABLES: readonly string[] = [
      indexed boolean not null default false
    )`,
   `create table waypost.counts (
+     destination ${ID} not null,
+     minutes smallint not null,
      minute bigint not null,
-     destination text not null,
-     what text not null,
+     what text collate "C" not null,
      count bigint not null,
-     primary key (minute, destination, what)
+     primary key (destination, minutes, minute, what)
    )`,
+  // Retention finds old rows by it, and it takes some kilobytes.
+  'create index counts_by_minute on waypost.counts using brin (minute)',
+  // The overview looks for destinations with trouble among all.
+  `create index counts_of_trouble on waypost.counts (minutes, minute) where what in ('dead', 'failed')`,
   `create table waypost.circuits (
      destination text not null,
      url text not null,

@@ -1,3 +1,4 @@
+import { type Query } from '../../../shared/api/operations';
 import { hasRight } from '../../../shared/api/access';
 import { defined } from '../../../shared/collections/defined';
 import { type ConfigView } from '../../../shared/config/types';
@@ -17,6 +18,7 @@ import { CallCounts, type LimitedCalls } from './call-counts';
 import { type CircuitDeps, currentCircuits } from '../destinations/open-circuits';
 import { endOf, seriesOf, spanOf, totals } from '../history/count-series';
 import { openOf } from './model';
+import { SharedAnswers } from './shared-answers';
 import { rowsOf, shownOf, TREND_STEPS, trendOf } from './destination-rows';
 
 /** What the routes of the overview need. */
@@ -26,62 +28,22 @@ export interface OverviewDeps extends CircuitDeps {
   /** requests that ingest answered with 429 */
   limitedCalls: Pick<LimitedCalls, 'count' | 'bySource'>;
   now: () => Date;
+  /** consoles that ask the same within this time get the same answer */
+  keepAnswersMs: number;
 }
 
 /** /api/v1/overview */
 export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
-  const { config, history, kafka, limitedCalls, now } = deps;
+  const { config, history, kafka, limitedCalls, now, keepAnswersMs } = deps;
   const calls = new CallCounts(kafka, limitedCalls);
+  const shared = new SharedAnswers<Awaited<ReturnType<typeof overview>>>(keepAnswersMs);
   return {
-    'GET /overview': async ({ query: { since, until, destination, ids, trend = false } }) => {
+    'GET /overview': ({ query }) => {
+      const { since, until, ...asked } = query;
       const nowMs = now().getTime();
-      const endMs = endOf(until, nowMs);
-      const span = spanOf(since, endMs);
-      const trendSpan = spanOf(since, endMs, TREND_STEPS);
-      const all = config
-        .list('destination')
-        .flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
-      const circuits = await currentCircuits(deps);
-      return history.ask(async (database) => {
-        const recentMs = nowMs - RECENT_MS;
-        const [open, dead, failed, troubled] = await Promise.all([
-          openDeliveries(database),
-          withSince(database, 'dead', span.sinceMs),
-          withSince(database, 'failed', recentMs),
-          troubledIds(database),
-        ]);
-        const destinations = shownOf(all, {
-          ids,
-          destination,
-          dead,
-          open,
-          failed,
-          troubled,
-          circuits,
-        });
-        const shown = destinations.map(({ id }) => id);
-        const [counts, steps, recent, health, trends] = await Promise.all([
-          countsBetween(database, span, shown),
-          countsInSteps(database, { ...span, destination }),
-          countsBetween(database, { sinceMs: recentMs, untilMs: nowMs }, shown),
-          healthOfSome(database, shown),
-          trend ? trendsInSteps(database, trendSpan, shown) : [],
-        ]);
-        const rows = rowsOf(destinations, { counts, recent, open, circuits, health, nowMs });
-        const trendFor = trendOf(trends, trendSpan);
-        return {
-          since: new Date(span.sinceMs).toISOString(),
-          stepSeconds: span.stepMs / 1_000,
-          totals: totals(steps),
-          open: openOf(all, open, destination),
-          destinations: all.length,
-          data: rows.map((row) => ({
-            ...row,
-            ...defined({ trend: trend ? trendFor(row.destination) : undefined }),
-          })),
-          series: seriesOf(steps),
-        };
-      });
+      const span = spanOf(since, endOf(until, nowMs));
+      const question = JSON.stringify({ ...asked, until, sinceMs: span.sinceMs });
+      return shared.get(question, () => overview(query, nowMs));
     },
     'GET /overview/calls': async ({ query: { since, until }, identity: { rights } }) => {
       const nowMs = now().getTime();
@@ -100,4 +62,57 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
       };
     },
   };
+
+  async function overview(
+    { since, until, destination, ids, trend = false }: Query<'GET /overview'>,
+    nowMs: number,
+  ) {
+    const endMs = endOf(until, nowMs);
+    const span = spanOf(since, endMs);
+    const trendSpan = spanOf(since, endMs, TREND_STEPS);
+    const all = config
+      .list('destination')
+      .flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
+    const circuits = await currentCircuits(deps);
+    return history.ask(async (database) => {
+      const recentSpan = { sinceMs: nowMs - RECENT_MS, untilMs: nowMs };
+      const [open, dead, failed, troubled] = await Promise.all([
+        openDeliveries(database),
+        withSince(database, 'dead', span),
+        withSince(database, 'failed', recentSpan),
+        troubledIds(database),
+      ]);
+      const destinations = shownOf(all, {
+        ids,
+        destination,
+        dead,
+        open,
+        failed,
+        troubled,
+        circuits,
+      });
+      const shown = destinations.map(({ id }) => id);
+      const [counts, steps, recent, health, trends] = await Promise.all([
+        countsBetween(database, span, shown),
+        countsInSteps(database, { ...span, destination }),
+        countsBetween(database, recentSpan, shown),
+        healthOfSome(database, shown),
+        trend ? trendsInSteps(database, trendSpan, shown) : [],
+      ]);
+      const rows = rowsOf(destinations, { counts, recent, open, circuits, health, nowMs });
+      const trendFor = trendOf(trends, trendSpan);
+      return {
+        since: new Date(span.sinceMs).toISOString(),
+        stepSeconds: span.stepMs / 1_000,
+        totals: totals(steps),
+        open: openOf(all, open, destination),
+        destinations: all.length,
+        data: rows.map((row) => ({
+          ...row,
+          ...defined({ trend: trend ? trendFor(row.destination) : undefined }),
+        })),
+        series: seriesOf(steps),
+      };
+    });
+  }
 }

@@ -203,6 +203,10 @@ export class BatchRequest implements Job {
     else queueMicrotask(() => this.lane.freePlace(this, this.#now(), { kind: 'withdrawn' }));
   }
 
+  carries(is: (delivery: Delivery) => boolean): boolean {
+    return this.members.some(({ owner }) => is(owner.inHand.delivery));
+  }
+
   #close(): void {
     if (!this.isOpen) return;
     this.isOpen = false;

@@ -1,4 +1,8 @@
+import { RecentMap } from '../../../shared/collections/recent-map';
 import { type Endpoint } from './endpoint';
+
+/** Control writes it to the configuration much sooner, ms. */
+const KEPT_MS = 86_400_000;
 
 /**
  * The URLs that nothing more is sent to: the ones that the configuration has switched off, and
@@ -8,16 +12,20 @@ import { type Endpoint } from './endpoint';
  * A URL is on again once it has another address, or was switched on since: its key differs then.
  */
 export class DisabledUrls {
-  readonly #keys = new Set<string>();
+  readonly #keys = new RecentMap<string, true>(KEPT_MS);
 
   /** Returns whether nothing may be sent to a URL. */
   readonly has = (endpoint: Endpoint): boolean =>
     isDisabled(endpoint) || (this.#keys.size > 0 && this.#keys.has(keyOf(endpoint)));
 
-  /** The receiver of a URL wants nothing more. @returns false if this process knew that */
-  add(endpoint: Endpoint): boolean {
+  /**
+   * The receiver of a URL wants nothing more.
+   * @param nowMs by a clock that never goes back
+   * @returns false if this process knew that
+   */
+  add(endpoint: Endpoint, nowMs: number): boolean {
     if (this.has(endpoint)) return false;
-    this.#keys.add(keyOf(endpoint));
+    this.#keys.set(keyOf(endpoint), true, nowMs);
     return true;
   }
 }

@@ -10,7 +10,8 @@ import { type Proxy } from './tunnel';
  * share.
  */
 export class Proxies {
-  readonly #known = new Map<string, Proxy>();
+  /** as long as a destination uses them: passwords and addresses change */
+  readonly #known = new Map<string, WeakRef<Proxy>>();
 
   constructor(
     private readonly options: {
@@ -43,15 +44,25 @@ export class Proxies {
   #proxyOf(url: ProxyUrl, isTrusted: boolean): Proxy {
     const { address, userInfo = '' } = url;
     const key = hash('sha256', JSON.stringify([address, userInfo, isTrusted]), 'base64url');
-    let proxy = this.#known.get(key);
+    let proxy = this.#known.get(key)?.deref();
     if (!proxy) {
       const { now, log } = this.options;
       const gate = new ProxyGate(now, (isDown, reason) => {
         if (isDown) log.warn({ proxy: address, reason }, 'proxy.unavailable');
         else log.info({ proxy: address }, 'proxy.available');
       });
-      this.#known.set(key, (proxy = { ...url, key, isTrusted, gate }));
+      this.#forgetUnused();
+      proxy = { ...url, key, isTrusted, gate };
+      this.#known.set(key, new WeakRef(proxy));
     }
     return proxy;
+  }
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  #forgetUnused(): void {
+    for (const [key, known] of this.#known) if (!known.deref()) this.#known.delete(key);
   }
 }

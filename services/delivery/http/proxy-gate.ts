@@ -1,3 +1,4 @@
+import { RecentMap } from '../../../shared/collections/recent-map';
 import { type Refusal } from '../lanes/job';
 
 /**
@@ -17,6 +18,8 @@ const FAILURES_TO_CLOSE = 5;
 const PROBE_PAUSE_MS = 1_000;
 const SILENCE_MS = 1_000;
 const MOST_IN_SILENCE = 5;
+/** An endpoint that is still refused is asked for more often, ms. */
+const DENIALS_KEPT_MS = 3_600_000;
 
 /** A connection or request that waits for the proxy. */
 export interface Opening {
@@ -43,7 +46,7 @@ export class ProxyGate {
   /** oldest first */
   readonly #openings = new Set<Opening>();
   /** by origin of the endpoint */
-  readonly #denials = new Map<string, Denial>();
+  readonly #denials = new RecentMap<string, Denial>(DENIALS_KEPT_MS);
 
   constructor(
     private readonly now: () => number,
@@ -76,7 +79,7 @@ export class ProxyGate {
     const denial = this.#denials.get(target) ?? { since: now, count: 0, probeAt: now };
     denial.count++;
     denial.probeAt = now + PROBE_PAUSE_MS;
-    this.#denials.set(target, denial);
+    this.#denials.set(target, denial, now);
     this.#answered(opening);
   }
 

@@ -19,8 +19,8 @@ const ALL = 'all';
  */
 const SHARE_FOR_FAILURES = 0.5;
 
-/** Far more destinations than the configuration takes. */
-const MAX_DESTINATIONS = 1_000_000;
+/** Beyond it a destination is forgotten, and has its whole budget again. */
+const MAX_DESTINATIONS = 10_000;
 
 export class ResponseBudget {
   readonly #ofDestination = new TokenBuckets(MAX_DESTINATIONS);

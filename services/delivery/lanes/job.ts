@@ -1,4 +1,5 @@
 import { type EndpointWait } from '../../../shared/model/reasons';
+import { type Delivery } from '../../../shared/model/delivery';
 import { type Link } from '../../../shared/collections/linked-list';
 
 /** First attempts and due retries wait apart. */
@@ -51,6 +52,8 @@ export interface Job extends LaneFields {
   readonly isLast?: boolean;
   /** Takes a place of the lane: call `Lane.freePlace` to give it back. */
   start(): void;
+  /** Returns whether it sends a delivery of this kind. */
+  carries(is: (delivery: Delivery) => boolean): boolean;
   /**
    * Removes the queued job from its lane: with a refusal, or without one because its record is
    * being revoked. May offer other jobs.

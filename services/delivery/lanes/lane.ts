@@ -1,4 +1,5 @@
 import { LinkedList } from '../../../shared/collections/linked-list';
+import { type Delivery } from '../../../shared/model/delivery';
 import { Circuit } from './circuit';
 import { type Job, type Kind, kindOf, KINDS, type Offer, type Refusal, type Signal } from './job';
 import { expectedWait } from './expected-wait';
@@ -188,6 +189,11 @@ export class Lane {
     const removed = this.#queue.remove(job);
     if (this.queued === 0) this.shared.sockets.leave(this.#share);
     return removed;
+  }
+
+  /** Returns whether an open request sends a delivery of this kind. */
+  isSending(is: (delivery: Delivery) => boolean): boolean {
+    return this.#open.entries().some((job) => job.carries(is));
   }
 
   /** Refuses the queued jobs of revoked records. */

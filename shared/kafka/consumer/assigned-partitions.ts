@@ -17,7 +17,7 @@ const RETRY_MS = 200;
 
 interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
   membership: Membership;
-  leaders: Pick<Leaders, 'starts' | 'boundsOf' | 'endOfKnown' | 'has'>;
+  leaders: Pick<Leaders, 'starts' | 'boundsOf' | 'endOfKnown'>;
   prefix: string;
   /** @throws if the coordinator does not answer */
   readCommitted: (places: readonly TopicPartition[]) => Promise<CommittedPartition[]>;
@@ -62,6 +62,14 @@ export class AssignedPartitions {
     if (fresh.size > 0) void this.#begin([...fresh.values()]);
   }
 
+  /**
+   * Returns whether the partitions are of this member: after a lost session, another one may own
+   * them, and the new member has not got its assignment yet.
+   */
+  isOf(memberId: string): boolean {
+    return memberId !== '' && memberId === this.#memberId;
+  }
+
   /** Starts no more records of any partition. */
   drainAll(how: 'drain' | 'fence'): void {
     this.#isFenced ||= how === 'fence';
@@ -82,19 +90,13 @@ export class AssignedPartitions {
     if (membership.draining.size === 0) return;
     for (const [id, { number }] of membership.draining) {
       const partition = this.partitions.get(id);
-      const isHeld = partition !== undefined && !this.isReleasable(id, partition);
+      const isHeld = partition?.drained === false;
       if (isHeld || this.parts.rebalanceListener?.isDraining(number)) continue;
       membership.draining.delete(id);
       partition?.fence();
       this.partitions.delete(id);
     }
     if (membership.draining.size === 0 && !this.parts.stopping()) membership.released();
-  }
-
-  /** The offsets of a topic that was deleted cannot be committed. */
-  isReleasable(id: string, partition: Partition): boolean {
-    if (partition.drained) return true;
-    return partition.offsets.open === 0 && !this.parts.leaders.has(this.#placeOf(partition));
   }
 
   /** Reads on from the first deferred record of each partition. */
@@ -239,7 +241,10 @@ export class AssignedPartitions {
         this.parts.log.warn({ id, reason: messageOf(error) }, 'offsets.not_read');
       }
       await sleep(RETRY_MS);
-      if (this.partitions.get(id) !== partition) return undefined;
+      if (this.partitions.get(id) === partition) continue;
+      // It may be taken back from a lost session.
+      partition.position.goOn();
+      return undefined;
     }
   }
 

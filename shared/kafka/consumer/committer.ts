@@ -32,7 +32,7 @@ export class Committer {
   constructor(
     private readonly options: {
       partitions: () => Iterable<Partition>;
-      /** sends commits. @returns those that Kafka has stored @throws if it stored none */
+      /** sends commits. @returns those that are settled @throws if none is */
       send: (commits: readonly DueCommit[]) => Promise<readonly DueCommit[]>;
       /** called after each round, failed or not */
       after: () => void;

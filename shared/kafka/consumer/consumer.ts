@@ -56,7 +56,8 @@ const BEAT_SHARED_MS = 300;
 /** The round that gives released partitions to their new owners follows soon. */
 const BEAT_AFTER_ROUND_MS = 100;
 const AFTER_ROUND_MS = 3_000;
-const BEAT_ALONE_MS = 1_000;
+/** Three times within a session: nobody waits for a lone member. */
+const BEAT_ALONE_MS = 2_000;
 /** New partitions are read after this time. */
 const METADATA_MAX_AGE_MS = 30_000;
 /** The same while a topic is missing, or a partition has no leader. */
@@ -112,14 +113,14 @@ export class KafkaConsumption implements Consumption {
   #readsDeferred = false;
   #isLooking = false;
   #looksAgain = false;
-  /** partitions of each topic, as the last assignment of the leader knew them */
+  /** partitions of each topic when this member last asked for a round, or assigned one */
   #counts = '';
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
   #enteredAt = -Infinity;
   #beatAt = -Infinity;
   #lookedAt = -Infinity;
-  /** when the coordinator last said that this is a member */
+  /** when a request was sent to which the coordinator answered that this is a member */
   #heardAt = 0;
 
   constructor(
@@ -136,7 +137,7 @@ export class KafkaConsumption implements Consumption {
       claims: () => this.#membership.claims(this.#topics),
       assign: (members) => this.#assign(members),
       onRound: (round) => this.#enter(round),
-      onHeard: (generation) => this.#heard(generation),
+      onHeard: (generation, sentAt) => this.#heard(generation, sentAt),
       onLost: () => this.#fence('consumer.session_lost'),
       log,
     });
@@ -166,7 +167,7 @@ export class KafkaConsumption implements Consumption {
     this.#dispatcher = new Dispatcher({
       onRecord: (record) => options.onRecord(record),
       onResumed: () => this.#fetcher.wake(),
-      stopping: () => this.#stopping,
+      mayStart: () => this.#mayStart(),
       onFull: ({ topic, number: partition, offsets }) =>
         log.warn(
           { group: options.group, topic, partition, deferred: offsets.released },
@@ -174,7 +175,7 @@ export class KafkaConsumption implements Consumption {
         ),
     });
     this.#committer = new Committer({
-      partitions: () => (this.#member.isJoined ? this.#held() : []),
+      partitions: () => (this.#owned.isOf(this.#member.memberId) ? this.#held() : []),
       send: (commits) => this.#commit(commits),
       after: () => this.#owned.letGo(),
       log,
@@ -264,8 +265,7 @@ export class KafkaConsumption implements Consumption {
     this.#membership.askForRound();
     this.#tickSoon();
     this.#owned.drainAll('drain');
-    const isDrained = () =>
-      [...this.#owned.partitions].every(([id, each]) => this.#owned.isReleasable(id, each));
+    const isDrained = () => [...this.#held()].every(({ drained }) => drained);
     while (!isDrained() && performance.now() < until) {
       await sleep(DRAIN_POLL_MS);
       if (this.open === 0) await this.#committer.run(Infinity);
@@ -313,18 +313,21 @@ export class KafkaConsumption implements Consumption {
     const joining = members.map(memberOf);
     const topics = [...new Set(joining.flatMap((member) => member.topics))];
     const metadata = await this.parts.brokers.metadata(topics);
-    const counts = topics.map((topic): [string, number] => {
-      return [topic, metadata.get(topic)?.partitions.length ?? 0];
-    });
-    return this.#membership.assign(new Map(counts), joining);
+    const counts = new Map(
+      topics.map((topic) => [topic, metadata.get(topic)?.partitions.length ?? 0]),
+    );
+    // This broker may not know yet what another one has said, or know more.
+    this.#counts = this.#topics.map((topic) => counts.get(topic)).join();
+    if (this.#counts !== this.#countsNow()) this.#lookForLeaders();
+    return this.#membership.assign(counts, joining);
   }
 
-  #heard(generation: number): void {
-    this.#heardAt = performance.now();
+  #heard(generation: number, sentAt: number): void {
+    this.#heardAt = Math.max(this.#heardAt, sentAt);
     this.#liveness.recordPoll();
     if (this.#member.isJoining) return;
     this.#membership.onHeartbeat(generation);
-    if (!this.#fenced) return;
+    if (!this.#fenced || this.#isInDoubt) return;
     this.#fenced = false;
     this.joined = true;
     this.#owned.reopenAll();
@@ -342,8 +345,22 @@ export class KafkaConsumption implements Consumption {
     this.#owned.drainAll('fence');
   }
 
+  /** The coordinator may have ended the session. */
+  get #isInDoubt(): boolean {
+    return performance.now() - this.#heardAt > SESSION_MS;
+  }
+
+  /**
+   * Returns whether a record may be started. It may be the first to run after the process stood
+   * still, before the timer.
+   */
+  #mayStart(): boolean {
+    if (this.#isInDoubt) this.#fence('consumer.session_in_doubt');
+    return !this.#stopping && !this.#fenced;
+  }
+
   #take(id: string, partition: Partition, records: readonly FetchedRecord[]): void {
-    if (this.#stopping || !this.#membership.assigned.has(id)) return;
+    if (!this.#mayStart() || !this.#membership.assigned.has(id)) return;
     brokerClock.read(records.at(-1)?.timestamp ?? 0);
     const gap = COMPACTED.has(partition.topic) ? 0 : partition.gapBefore(records);
     if (gap > 0) this.#expired(partition, gap);
@@ -377,7 +394,10 @@ export class KafkaConsumption implements Consumption {
     return partitions;
   }
 
-  /** @returns the commits that Kafka has stored */
+  /**
+   * @returns the commits that Kafka has stored, and those of partitions that leave although it has
+   *   deleted their topic
+   */
   async #commit(due: readonly DueCommit[]): Promise<readonly DueCommit[]> {
     const { prefix } = this.parts;
     const commits = due.map(({ partition: { topic, number }, commit: { offset, metadata } }) => {
@@ -389,10 +409,13 @@ export class KafkaConsumption implements Consumption {
         .filter(({ errorCode }) => errorCode !== 0)
         .map(({ topic, partition: number, errorCode }) => [idOf({ topic, number }), errorCode]),
     );
-    const stored = due.filter(({ partition }) => !refused.has(idOf(placeOf(partition, prefix))));
+    const settled = due.filter(({ partition }) => {
+      const errorCode = refused.get(idOf(placeOf(partition, prefix)));
+      return errorCode === undefined || (errorCode === ERROR.unknownTopic && partition.draining);
+    });
     const [code] = refused.values();
-    if (code !== undefined && stored.length === 0) throw new KafkaError('a commit', code);
-    return stored;
+    if (code !== undefined && settled.length === 0) throw new KafkaError('a commit', code);
+    return settled;
   }
 
   /** Lets the timer run soon, because there is something to commit. */
@@ -409,9 +432,7 @@ export class KafkaConsumption implements Consumption {
 
   readonly #tick = (): void => {
     const now = performance.now();
-    // The last heartbeat was sent some time before a stall began.
-    if (now - this.#timerAt > SESSION_MS / 2) this.#fence('consumer.stalled');
-    if (now - this.#heardAt > SESSION_MS) this.#fence('consumer.session_in_doubt');
+    if (this.#isInDoubt) this.#fence('consumer.session_in_doubt');
     if (this.#readsDeferred && this.joined) {
       this.#readsDeferred = false;
       this.#owned.readDeferred();
@@ -432,7 +453,8 @@ export class KafkaConsumption implements Consumption {
 
   get #beatMs(): number {
     if (performance.now() - this.#enteredAt < AFTER_ROUND_MS) return BEAT_AFTER_ROUND_MS;
-    return this.#isAlone ? BEAT_ALONE_MS : BEAT_SHARED_MS;
+    if (!this.#isAlone) return BEAT_SHARED_MS;
+    return this.#leaders.isIncomplete ? INCOMPLETE_AGE_MS : BEAT_ALONE_MS;
   }
 
   #isBusy(): boolean {

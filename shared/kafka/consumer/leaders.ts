@@ -53,10 +53,6 @@ export class Leaders {
     return { node: partition.leader, epoch: partition.epoch, topicId: found.id };
   }
 
-  has({ topic, number }: TopicPartition): boolean {
-    return this.#topics.get(topic)?.partitions[number] !== undefined;
-  }
-
   /** Number of partitions of a topic; 0 if it does not exist. */
   count(topic: string): number {
     return this.#topics.get(topic)?.partitions.length ?? 0;

@@ -16,6 +16,8 @@ import {
 } from '../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../services/audiences/profiles/profile';
 import { Syncs } from '../../../services/audiences/profiles/syncs';
+import { defined } from '../../../shared/collections/defined';
+import { DeletedUsers } from '../../../shared/model/deletion';
 import { type Json, type Message } from '../../../shared/model/message';
 import { callHash, refFromHash } from '../../../shared/model/dedup-window';
 import { MemoryStore } from './memory-store';
@@ -56,6 +58,8 @@ export class World {
   sentValues = 0;
   /** number of calls that receivers got, by definition */
   readonly received = new Map<string, number>();
+  /** deletions that were made, as every process knows them that starts */
+  readonly deletions: { userId: string; at: number; sources: string[] | null }[] = [];
   /** the source of each message */
   readonly #sources = new WeakMap<Message, string>();
   readonly #copied = Array.from({ length: PARTITIONS }, () => ({ next: 0, committed: 0 }));
@@ -74,6 +78,13 @@ export class World {
       { messageId, timestamp: at, receivedAt: at, ...message } as Message,
       `src${source}`,
     );
+  }
+
+  /** Deletes a user as control does: for some sources, or altogether. */
+  delete(userId: string, sources: string[] | null): void {
+    const deletion = { userId, at: this.nowMs, sources };
+    this.deletions.push(deletion);
+    this.append(userId, { kind: 'delete', at: deletion.at, sources });
   }
 
   /**
@@ -101,13 +112,21 @@ export class World {
       const source = this.#sources.get(message)!;
       const keyed = eventOf(message, source);
       const origin = { name: messagesOrigin(partition), offset: at.next };
-      if (keyed) this.append(keyed.user, keyed.event, origin, callHash(source, message.messageId));
+      if (!keyed) continue;
+      const call = callHash(source, message.messageId);
+      const acceptedAt = Date.parse(message.receivedAt);
+      this.append(keyed.user, keyed.event, { origin, call, acceptedAt });
     }
     if (crash) at.next = at.committed;
     else at.committed = at.next;
   }
 
-  append(user: string, event: ProfileEvent, origin?: Origin, call?: string): void {
+  append(
+    user: string,
+    event: ProfileEvent,
+    from: { origin?: Origin; call?: string; acceptedAt?: number | undefined } = {},
+  ): void {
+    const { origin, call, acceptedAt } = from;
     const partition = partitionOf(user);
     const log = this.log[partition]!;
     const offset = log.length;
@@ -115,7 +134,7 @@ export class World {
     const calls = call !== undefined && {
       call: { ref: refFromHash(call, partition, offset), atMs: 0 },
     };
-    log.push({ offset, user, origin, ...calls, event: copied });
+    log.push({ offset, user, origin, ...calls, ...defined({ acceptedAt }), event: copied });
   }
 
   define(all: Definition[]): void {
@@ -171,7 +190,8 @@ export class World {
 
   /** Writes a line of an upload to the partition of its user. */
   list(audience: string, upload: number, [user, listed]: [user: string, listed: boolean]): void {
-    this.append(user, { kind: 'listed', audience, upload, listed });
+    const acceptedAt = this.nowMs;
+    this.append(user, { kind: 'listed', audience, upload, listed }, { acceptedAt });
   }
 
   /** Ends an upload in each partition. @param from by partition: the end of its log before */
@@ -217,7 +237,7 @@ export class World {
     if (!step) return false;
     const die = (at: Death) => at === death && (this.restart(partition, 'kept'), true);
     if (die('before')) return true;
-    for (const { user, event, origin } of step.moves) this.append(user, event, origin);
+    for (const { user, event, ...from } of step.moves) this.append(user, event, from);
     if (die('moved')) return true;
     const records: ChangeRecord[] = [
       ...Array.from(step.profiles, ([user, profile]): ChangeRecord => [
@@ -315,10 +335,13 @@ export class World {
 
   #engine(partition: number, store: MemoryStore): Engine {
     const log = this.log[partition]!;
+    const deletions = new DeletedUsers();
+    for (const deletion of this.deletions) deletions.add(deletion);
     const engine: Engine = new Engine(store, store.meta ?? NEW_PARTITION_STATE, {
       partition,
       end: log.length,
       definitions: this.definitions,
+      deletions,
       hasPassed: (ends) =>
         ends.every((end, i) => this.#copied[i]!.committed >= end) &&
         engine.meta.live.next >= log.length,

@@ -222,11 +222,11 @@ test('an event that cannot be applied is skipped, and the others count', () => {
 });
 
 test.each([
-  ['an id of 20 KB', 'x'.repeat(20_000), { kind: 'delete' }, false],
-  ['an empty id', '', { kind: 'delete' }, false],
+  ['an id of 20 KB', 'x'.repeat(20_000), { kind: 'delete', at: 1, sources: null }, false],
+  ['an empty id', '', { kind: 'delete', at: 1, sources: null }, false],
   ['an alias to an id of 20 KB', 'ann', { kind: 'alias', to: 'x'.repeat(20_000) }, false],
   ['an alias to nothing', 'ann', { kind: 'alias' }, false],
-  ['an id of 512 bytes', 'x'.repeat(512), { kind: 'delete' }, true],
+  ['an id of 512 bytes', 'x'.repeat(512), { kind: 'delete', at: 1, sources: null }, true],
 ])('an event with %s is decoded only if its ids are valid', (_, user, event, taken) => {
   const { value, headers } = encodeEvent(event as ProfileEvent);
   const record = {
@@ -239,7 +239,7 @@ test.each([
 });
 
 test('an event of a newer format is not decoded, and ends the process before it counts', () => {
-  const { value, headers } = encodeEvent({ kind: 'delete' });
+  const { value, headers } = encodeEvent({ kind: 'delete', at: 1, sources: null });
   const about = {
     topic: 'profiles.events',
     partition: 1,

@@ -74,3 +74,13 @@ test('an unknown user can be a member, and members survive the loss of a store',
   complete(write({ ann: true }), false);
   expect(members()).toEqual(['ann', 'dan']);
 });
+
+test('a deletion between the line of a user and the end of the upload removes the line', () => {
+  const { world, write, complete, members } = begin();
+  const upload = write({ ann: true, bob: true });
+  world.nowMs++;
+  world.delete('ann', null);
+  complete(upload, true);
+  expect(members()).toEqual(['bob']);
+  expect(world.processors.map(({ store }) => store.get('ann'))).toEqual([undefined, undefined]);
+});

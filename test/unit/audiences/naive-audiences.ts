@@ -4,17 +4,29 @@ import { type Json, type JsonObject } from '../../../shared/model/message';
 
 /** The calls of a user. */
 interface Facts {
-  tracks: Extract<ProfileEvent, { kind: 'track' }>[];
+  tracks: (Extract<ProfileEvent, { kind: 'track' }> & {
+    /** the sources of later deletions: who counts one of them starts anew */
+    erasedFor?: string[];
+  })[];
   identifies: Extract<ProfileEvent, { kind: 'identify' }>[];
   /** uploaded membership: the number of the upload, and whether it lists the user */
   listed?: [upload: number, listed: boolean];
+}
+
+interface NaiveDeletion {
+  userId: string;
+  at: number;
+  sources: string[] | null;
 }
 
 /**
  * Returns all users, from the first record of each origin and of each call. Moves wait for the
  * records that they bring.
  */
-export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, Facts> {
+export function naiveUsers(
+  log: readonly (readonly Incoming[])[],
+  deletions: readonly NaiveDeletion[] = [],
+): Map<string, Facts> {
   const users = new Map<string, Facts>();
   const moved = new Map<string, Facts>();
   const of = (user: string) =>
@@ -37,7 +49,12 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
     next[p]!++;
     if (place) seen.add(`${place}>${p}`);
     if (copy) seen.add(copy);
-    if (event.kind === 'listed') {
+    const later = deletions.filter(
+      ({ userId, at }) => userId === user && (record.acceptedAt ?? Infinity) < at,
+    );
+    const isGone = later.some(({ sources }) => sources === null);
+    const isOfDeleted = (source: string) => later.some(({ sources }) => sources?.includes(source));
+    if (event.kind === 'listed' && !isGone) {
       lines.set(user, new Map(lines.get(user)).set(event.upload, event.listed));
     }
     if (event.kind === 'uploaded') {
@@ -48,15 +65,27 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
         if ((of(listed).listed?.[0] ?? 0) <= event.upload) of(listed).listed = [event.upload, line];
       }
     }
-    if (event.kind === 'track') of(user).tracks.push(event);
-    if (event.kind === 'identify') of(user).identifies.push(event);
-    if (event.kind === 'delete') users.delete(user);
+    if (event.kind === 'track' && !isGone) {
+      const { tracks } = of(user);
+      if (!isOfDeleted(event.source)) tracks.push(event);
+    }
+    if (event.kind === 'identify' && !isGone) {
+      of(user).identifies.push(isOfDeleted(event.source) ? withoutValues(event) : event);
+    }
+    if (event.kind === 'delete') {
+      const { sources } = event;
+      if (sources === null) {
+        users.delete(user);
+        lines.delete(user);
+      } else if (users.has(user)) users.set(user, without(of(user), sources));
+    }
     if (event.kind === 'alias') {
       moved.set(`p${p}:${record.offset}`, users.get(user) ?? { tracks: [], identifies: [] });
       users.delete(user);
     }
-    if (event.kind === 'merge') {
-      const { tracks, identifies } = moved.get(place!)!;
+    if (event.kind === 'merge' && !isGone) {
+      const sources = later.flatMap((each) => each.sources ?? []);
+      const { tracks, identifies } = without(moved.get(place!)!, sources);
       of(user).tracks.push(...tracks);
       of(user).identifies.push(...identifies);
     }
@@ -64,6 +93,21 @@ export function naiveUsers(log: readonly (readonly Incoming[])[]): Map<string, F
   };
   while (log.some((_, p) => step(p)));
   return users;
+}
+
+function without({ tracks, identifies, ...rest }: Facts, sources: string[]): Facts {
+  return {
+    ...rest,
+    tracks: tracks.map((each) => ({ ...each, erasedFor: [...(each.erasedFor ?? []), ...sources] })),
+    identifies: identifies.map((each) =>
+      sources.includes(each.source) ? withoutValues(each) : each,
+    ),
+  };
+}
+
+function withoutValues(event: Facts['identifies'][number]): Facts['identifies'][number] {
+  const names = Object.keys(event.traits);
+  return { ...event, traits: Object.fromEntries(names.map((name) => [name, null])) };
 }
 
 /** Returns traits, by the time of their calls. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Pipeline, type PipelineOptions } from '../../../services/audiences/pipeline';
 import { takeLock } from '../../../shared/runtime/data-dir';
 import { createLog } from '../../../shared/telemetry/log';
-import { fakeConfig } from '../../support/fakes';
+import { fakeConfig, fakeDeletions } from '../../support/fakes';
 
 test('the pipeline opens no store that another process uses, and names that one', async () => {
   const path = mkdtempSync(join(tmpdir(), 'waypost-stores-'));
@@ -17,6 +17,7 @@ test('the pipeline opens no store that another process uses, and names that one'
       },
     }),
     config: fakeConfig(),
+    deletions: fakeDeletions(),
     path,
     definitions: () => {
       throw new Error('definitions were asked for');

@@ -28,6 +28,7 @@ describe('a plan of faults', () => {
       'second_delivery',
       'stop',
       'switch_off',
+      'url_gone',
     ]);
   });
 

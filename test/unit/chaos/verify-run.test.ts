@@ -6,6 +6,7 @@ import { type Disturbance, IN_FLIGHT_MS } from '../../../tools/chaos/explain-rep
 import { History } from '../../../tools/chaos/history';
 import { type Evidence, verifyRun } from '../../../tools/chaos/verify-run';
 import { encodeNote } from '../../../shared/kafka/consumer/last-commit';
+import { type Breach } from '../../../tools/harness/standing-invariants';
 import { Receipts } from '../../../tools/chaos/receipts';
 import { violationsOf } from '../../../tools/chaos/report';
 
@@ -29,6 +30,10 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
     new Set(acknowledged.flatMap((message) => ROLES.map((role) => idOf(message, role)))),
   );
   const commits = new Commits('waypost-delivery');
+  const breaches: Breach[] = [];
+  const lastAsked = Object.fromEntries(
+    ROLES.map((role) => [role, new Map<string, number>()]),
+  ) as Record<Role, Map<string, number>>;
   const evidence: Evidence = {
     sourceId: SOURCE,
     destinations,
@@ -37,6 +42,8 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
     history,
     commits,
     disturbances,
+    breaches,
+    lastAsked,
   };
   const event = (message: string, role: Role, what: object) => {
     const record = { topic: 'webhooks', partition: 0, offset: 1 };
@@ -69,8 +76,16 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
      * Adds a copy in a tier, `hop` waits and `attempts` attempts after the delivery was created.
      */
     waits: (message: string, role: Role, copy: { hop: number; attempts: number; at: number }) =>
-      history.tierRecord(idOf(message, role), copy.hop, copy.attempts, copy.at),
+      history.tierRecord(idOf(message, role), {
+        hop: copy.hop,
+        attempts: copy.attempts,
+        writtenAt: copy.at,
+        expiresAt: T + 60_000,
+      }),
     history,
+    breaches,
+    asked: (message: string, role: Role, at: number) =>
+      lastAsked[role].set(idOf(message, role), at),
     /**
      * Commits an offset in webhooks/0, where records are usually at offset 1; `metadata` names the
      * records done above it.
@@ -447,5 +462,55 @@ describe('repeats', () => {
     const router = kill(T - 30_000, { what: 'kill router', may: ['writes'] });
     expect(twice([router])).toMatchObject({ reasons: { written_twice: 1 }, unexplained: [] });
     expect(twice([])?.unexplained).toHaveLength(1);
+  });
+});
+
+describe('the standing invariants', () => {
+  const early = (message: string): Breach => {
+    return {
+      what: 'attempted before the time asked for',
+      delivery: idOf(message, 'throttled'),
+      url: 'throttled',
+      previousAt: T,
+      notBefore: T + 2_000,
+      atMs: T + 500,
+    };
+  };
+
+  test('a request before the time asked for is a violation', () => {
+    const run = aRun([]);
+    run.breaches.push(early('alias-1'));
+    expect(violationsOf(run.verdict())).toEqual([
+      expect.stringContaining('attempted before the time asked for: 1'),
+    ]);
+  });
+
+  test('unless a process was killed before it had written the response', () => {
+    const run = aRun(
+      ['alias-1'],
+      [{ what: 'kill delivery', at: T + 100, until: T + 5_000, may: ['flight'] }],
+    );
+    run.breaches.push(early('alias-1'));
+    expect(run.verdict().breaches).toEqual({ total: 1, unexplained: [] });
+  });
+
+  test('a request to a URL that is off is one, unless something was broken then', () => {
+    const off: Breach = { ...early('group-1'), what: 'sent to a URL that is off', url: 'gone' };
+    const frozen = { what: 'freeze delivery', at: T, until: T + 400, may: [] };
+    const [sound, broken] = [aRun([]), aRun([], [frozen])];
+    sound.breaches.push(off);
+    broken.breaches.push(off);
+    expect(sound.verdict().breaches.unexplained).toEqual([off]);
+    expect(broken.verdict().breaches.unexplained).toEqual([]);
+  });
+
+  test('so is a request after a cancellation was written', () => {
+    const run = aRun(['identify-1']);
+    for (const role of ROLES) if (role !== 'leaving') run.delivered('identify-1', role);
+    run.cancelled('identify-1', 'leaving');
+    run.asked('identify-1', 'leaving', T + 500);
+    expect(run.verdict().crimes.sentAfterCancellation).toEqual([]);
+    run.asked('identify-1', 'leaving', T + 5_000);
+    expect(run.verdict().crimes.sentAfterCancellation).toMatchObject([{ message: 'identify-1' }]);
   });
 });

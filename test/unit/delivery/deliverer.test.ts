@@ -8,7 +8,7 @@ import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/m
 import { type OpenRecord, type OutRecord, type DispatchResult } from '../../../shared/kafka/port';
 import { AppError } from '../../../shared/runtime/errors';
 import { createLog } from '../../../shared/telemetry/log';
-import { fakeProgress, recordingProducer } from '../../support/fakes';
+import { fakeDeletions, fakeProgress, recordingProducer } from '../../support/fakes';
 import { assemble } from '../../../services/delivery/assemble';
 import { type Deliverer } from '../../../services/delivery/deliverer';
 import { laneOptions } from '../../../services/delivery/tuning';
@@ -57,6 +57,7 @@ class Story {
   /** known version of the destination */
   version = 1;
   readonly config = fakeProgress();
+  readonly deletions = fakeDeletions();
 
   constructor(paths: string[], change: Partial<OpenDestination> = {}, maxBytes = 1e9) {
     this.destination = {
@@ -68,13 +69,19 @@ class Story {
     };
     const { deliverer, lanes } = assemble({
       config: this.config,
+      deletions: this.deletions,
       destinations: {
         lookup: () => ({ kind: 'open', version: this.version, destination: this.destination }),
       },
       sender: { send: (request, done) => this.#send(request, done) },
       producer: this.producer,
       divertProducer: { ...this.producer, send: (records) => this.#append(records) },
-      clock: { now: () => Date.now() - START, saturated: false, stoodStillMs: 0 },
+      clock: {
+        now: () => Date.now() - START,
+        saturated: false,
+        stoodStillMs: 0,
+        run: () => () => undefined,
+      },
       time: { ...systemClock, brokerMs: () => Date.now() },
       log: createLog('test', 'silent'),
       tiersMs: TIERS,
@@ -1062,5 +1069,110 @@ describe('rows of attempts', () => {
     await story.takeSome(2);
     await story.pass(GATHER_MS);
     expect(story.done).toEqual([]);
+  });
+});
+
+describe('deletions of users', () => {
+  beforeEach(() => {
+    story = new Story(['/a']);
+  });
+
+  const ends = () => story.events('cancelled').map(({ delivery, reason }) => [delivery, reason]);
+  const forget = (userId: string) => story.deletions.add({ userId, at: Date.now() });
+  const decideAgain = async () => {
+    story.config.readToEnd();
+    await settle();
+  };
+
+  test('an older call of a deleted user is cancelled, wherever it comes from', async () => {
+    const acceptedAt = Date.now() - 1;
+    forget('kim');
+    await story.take({ userId: 'kim', acceptedAt });
+    await story.take({ userId: 'kim', acceptedAt, attempt: 3, hop: 3 }, { topic: 'webhooks.due' });
+    await story.take({ userId: 'kim', acceptedAt, recalled: 'retry' }, { topic: 'webhooks.due' });
+    await story.take({ userId: 'kim', acceptedAt, replay: 1 }, { topic: 'webhooks.due' });
+    story.destination = { ...story.destination, paused: true };
+    await story.take({ userId: 'kim', acceptedAt });
+    expect(story.sent).toEqual([]);
+    expect(ends()).toEqual(range(0, 5).map((i) => [`dlv_${String(i)}`, 'user_deleted']));
+    expect(story.done).toEqual(range(0, 5));
+  });
+
+  test('a call that waits in a lane is cancelled instead of sent', async () => {
+    story.patient = true;
+    const { ceiling } = laneOptions(TIERS);
+    await story.takeSome(ceiling + 1, { userId: 'lee' });
+    await story.take({ userId: 'kim' });
+    await story.pass(1);
+    forget('kim');
+    const sentBefore = story.sent.length;
+    while (story.open.length > 0) {
+      story.open.shift()?.answer(resultOf(200));
+      await settle();
+    }
+    expect(story.sent.length).toBeGreaterThan(sentBefore);
+    expect(ends()).toEqual([[`dlv_${String(ceiling + 1)}`, 'user_deleted']]);
+  });
+
+  test('later calls, calls of others and of other sources are sent', async () => {
+    story.deletions.add({ userId: 'kim', at: Date.now(), sources: ['src_a'] });
+    story.deletions.add({ anonymousId: 'visitor', at: Date.now() });
+    const acceptedAt = Date.now() - 1;
+    await story.take({ userId: 'kim', sourceId: 'src_a', acceptedAt: Date.now() });
+    await story.take({ userId: 'kim', sourceId: 'src_b', acceptedAt });
+    await story.take({ userId: 'visitor', acceptedAt });
+    await story.take({ userId: 'lee', anonymousId: 'visitor', acceptedAt });
+    await story.take({ acceptedAt });
+    expect(story.sent).toHaveLength(5);
+    await story.take({ userId: 'kim', sourceId: 'src_a', acceptedAt });
+    await story.take({ anonymousId: 'visitor', acceptedAt });
+    expect(story.sent).toHaveLength(5);
+    expect(ends()).toEqual([
+      ['dlv_5', 'user_deleted'],
+      ['dlv_6', 'user_deleted'],
+    ]);
+  });
+
+  test('a `delete` is sent two seconds after the deletion', async () => {
+    await story.take({ type: 'delete', userId: 'kim' });
+    await story.pass(1_999);
+    await decideAgain();
+    expect(story.sent).toEqual([]);
+    await story.pass(1);
+    await decideAgain();
+    expect(story.sent).toHaveLength(1);
+  });
+
+  test('a `delete` is sent after the requests for older calls of its user have ended', async () => {
+    story.patient = true;
+    await story.take({ userId: 'kim', acceptedAt: Date.now() - 1 });
+    await story.take({ userId: 'lee', acceptedAt: Date.now() - 1 });
+    forget('kim');
+    await story.take({ type: 'delete', userId: 'kim' });
+    await story.take({ userId: 'kim', acceptedAt: Date.now() + 1 });
+    await story.pass(3_000);
+    await decideAgain();
+    expect(story.sent).toHaveLength(3);
+    story.open[0]?.answer(resultOf(200));
+    await decideAgain();
+    expect(story.sent).toHaveLength(4);
+    expect(story.events('attempt')).toEqual([]);
+  });
+
+  test('while deletions are not known, an older call of a user waits, and others do not', async () => {
+    story.deletions.ageMs = 1_500;
+    const acceptedAt = Date.now() - 1_500;
+    await story.take({ userId: 'kim', acceptedAt });
+    await story.take({ anonymousId: 'visitor', acceptedAt });
+    await decideAgain();
+    expect(story.sent).toEqual([]);
+    await story.take({ userId: 'kim', acceptedAt: acceptedAt + 1 });
+    await story.take({ acceptedAt });
+    expect(story.sent).toHaveLength(2);
+    story.deletions.ageMs = 0;
+    story.deletions.add({ anonymousId: 'visitor', at: Date.now() });
+    await decideAgain();
+    expect(story.sent).toHaveLength(3);
+    expect(ends()).toEqual([['dlv_1', 'user_deleted']]);
   });
 });

@@ -1,3 +1,4 @@
+import { brokerClock } from '../../../shared/kafka/broker-clock';
 import { KafkaTail } from '../../../shared/kafka/tail';
 import { createLog } from '../../../shared/telemetry/log';
 import { type BrokerAnswer, type FaultyBroker, faultyBroker } from '../../support/faulty-broker';
@@ -67,6 +68,16 @@ test.each<[string, BrokerAnswer]>([
   broker.answers = [GIVEN, NOTHING_NEW];
   await pass(2_000);
   expect(tail.completeAt).toBeGreaterThan(0);
+  await stop();
+});
+
+test("a tail learns that the brokers' clock has gone ahead", async () => {
+  const read = jest.spyOn(brokerClock, 'read');
+  const record = { offset: 49, timestamp: 1_700_000_000_000, key: null, value: null, headers: {} };
+  const { pass, stop } = await start([{ ...GIVEN, messages: [record] }, NOTHING_NEW], 50);
+  await pass(100);
+  expect(read).toHaveBeenCalledWith(record.timestamp);
+  read.mockRestore();
   await stop();
 });
 

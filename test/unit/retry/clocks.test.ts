@@ -70,7 +70,7 @@ class Machine {
 class World {
   now = START;
   brokerWrongMs = 0;
-  readonly delivery = new Machine(this);
+  delivery = new Machine(this);
   retry = new Machine(this);
   readonly #requeuer: Requeuer;
   #record: OpenRecord | undefined;
@@ -102,9 +102,9 @@ class World {
   }
 
   /** A new process, on a machine whose clock is wrong. It writes a record at its start. */
-  restartRetry(wrongMs: number): void {
-    this.retry = new Machine(this, wrongMs);
-    this.retry.write();
+  restart(service: 'delivery' | 'retry', wrongMs: number): void {
+    this[service] = new Machine(this, wrongMs);
+    this[service].write();
   }
 
   #return(): Promise<void> {
@@ -236,8 +236,10 @@ const away: [string, Fault][] = [
   ["retry's machine sleeps for 90 s", ({ retry }) => retry.sleep(90_000)],
   ["delivery's process is frozen for 90 s", ({ delivery }) => delivery.freeze(90_000)],
   ["retry's process is frozen for 90 s", ({ retry }) => retry.freeze(90_000)],
-  ['retry starts, its clock 60 s ahead', (world) => world.restartRetry(AHEAD)],
-  ['retry starts, its clock 75 s behind', (world) => world.restartRetry(BEHIND)],
+  ['delivery starts, its clock 60 s ahead', (world) => world.restart('delivery', AHEAD)],
+  ['delivery starts, its clock 75 s behind', (world) => world.restart('delivery', BEHIND)],
+  ['retry starts, its clock 60 s ahead', (world) => world.restart('retry', AHEAD)],
+  ['retry starts, its clock 75 s behind', (world) => world.restart('retry', BEHIND)],
 ];
 const pairs = Object.entries(CLOCKS).flatMap(([one, by], i, all) =>
   all.slice(i + 1).flatMap(([other, andBy]) =>

@@ -4,6 +4,7 @@ import {
   encodeEvent,
   type Incoming,
 } from '../../../../services/audiences/repartition/event';
+import { defined } from '../../../../shared/collections/defined';
 import { type ReadAt } from '../../../../shared/kafka/port';
 import { callHash } from '../../../../shared/model/dedup-window';
 
@@ -15,7 +16,10 @@ const HOUR_MS = 3_600_000;
  */
 function incoming(offset: number, messageId: string | undefined, atMs = 0): Incoming {
   const call = messageId === undefined ? undefined : callHash('src_1', messageId);
-  const { value, headers } = encodeEvent({ kind: 'delete' }, { name: 'm0', offset }, call);
+  const { value, headers } = encodeEvent(
+    { kind: 'alias', to: 'b' },
+    { origin: { name: 'm0', offset }, ...defined({ call }) },
+  );
   const at = {
     topic: 'profiles.events',
     partition: 3,

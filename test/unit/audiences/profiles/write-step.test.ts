@@ -155,7 +155,7 @@ describe('the writer of steps', () => {
         partition: 0,
         definitions: () => definitions,
         isLost: () => state.isLost,
-        now: () => NOW,
+        readUntilMs: () => NOW,
         log: createLog('test', 'silent'),
       },
     );

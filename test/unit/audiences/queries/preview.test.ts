@@ -108,7 +108,14 @@ const act = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ do: fc.constant('alias' as const), user, to: user, source }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), user, source }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('delete' as const),
+      user,
+      source: fc.option(source, { nil: undefined }),
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -131,9 +138,11 @@ type Act = typeof act extends fc.Arbitrary<infer T> ? T : never;
 
 function told(actions: readonly Act[]): World {
   const world = new World();
+  const aliased = new Set<number>();
   for (const each of actions) {
     world.nowMs += 2;
     if (each.do === 'time') world.nowMs += each.ms;
+    else if (each.do === 'delete' && aliased.has(each.user)) continue;
     else if (each.do === 'repartition') world.repartition(each.source, each.n, each.crash);
     else {
       const userId = USERS[each.user]!;
@@ -147,9 +156,12 @@ function told(actions: readonly Act[]): World {
         world.send({ type: 'identify', userId, traits: { plan: each.plan } }, each.source);
       }
       if (each.do === 'alias') {
+        aliased.add(each.user);
         world.send({ type: 'alias', userId: USERS[each.to]!, previousId: userId }, each.source);
       }
-      if (each.do === 'delete') world.send({ type: 'delete', userId }, each.source);
+      if (each.do === 'delete') {
+        world.delete(userId, each.source === undefined ? null : [`src${String(each.source)}`]);
+      }
     }
   }
   world.settle();
@@ -179,8 +191,13 @@ test('a preview is the true count, or for earlier ids within its uncertainty', a
         const [condition, naive] = CONDITIONS[which]!;
         const sources = only === undefined ? undefined : [`src${only}`];
         const own = (part: { source: string }) => sources?.includes(part.source) ?? true;
-        const expected = [...naiveUsers(world.log).values()].filter(({ tracks, identifies }) =>
-          naive({ tracks: tracks.filter(own), identifies: identifies.filter(own) }, world.nowMs),
+        const expected = [...naiveUsers(world.log, world.deletions).values()].filter(
+          ({ tracks, identifies }) => {
+            const isErased = ({ erasedFor = [] }: (typeof tracks)[number]) =>
+              erasedFor.some((source) => own({ source }));
+            const counted = tracks.filter((each) => own(each) && !isErased(each));
+            return naive({ tracks: counted, identifies: identifies.filter(own) }, world.nowMs);
+          },
         ).length;
         let [members, unsure] = [0, 0];
         for (let p = 0; p < PARTITIONS; p++) {

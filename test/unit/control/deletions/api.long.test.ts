@@ -77,7 +77,7 @@ test('a deletion sends one message to each source that is on with a destination 
 test('the message of a deletion is accepted by the router like any other', async () => {
   const source = await makeSource();
   await connect(source, true);
-  const { id } = (await post({ userIds: ['kim'] })).body;
+  const { id, at: deletedAt } = (await post({ userIds: ['kim'] })).body;
   expect(messages()).toEqual([
     {
       key: `${source}:kim`,
@@ -86,18 +86,98 @@ test('the message of a deletion is accepted by the router like any other', async
         type: 'delete',
         messageId: `${id}-0`,
         userId: 'kim',
-        timestamp: at(100),
-        receivedAt: at(100),
+        timestamp: deletedAt,
+        receivedAt: deletedAt,
       },
       headers: {
         format: FORMAT_HEADER,
         source,
         message: `${id}-0`,
-        'accepted-at': String(Date.parse(at(100))),
+        'accepted-at': String(Date.parse(deletedAt as string)),
         traceparent: expect.stringMatching(/^00-/),
       },
     },
   ]);
+});
+
+test('a deletion is told to delivery and to the profiles, whatever sources exist', async () => {
+  const { at: deletedAt, affected } = (
+    await post({ userIds: ['kim', 'lee'], anonymousIds: ['visitor'] })
+  ).body;
+  const deletedAtMs = Date.parse(deletedAt as string);
+  expect(affected).toEqual([]);
+  const told = (topic: string) =>
+    control.memory
+      .records(topic)
+      .map(({ key, value, headers }) => [
+        key!.toString(),
+        JSON.parse(value!.toString()) as object,
+        headers.format,
+      ]);
+  const since = { at: deletedAtMs, sources: null };
+  expect(told('deletions')).toEqual([
+    ['kim', { userId: 'kim', ...since }, FORMAT_HEADER],
+    ['lee', { userId: 'lee', ...since }, FORMAT_HEADER],
+    ['visitor', { anonymousId: 'visitor', ...since }, FORMAT_HEADER],
+  ]);
+  expect(told('profiles.events')).toEqual([
+    ['kim', { kind: 'delete', ...since }, FORMAT_HEADER],
+    ['lee', { kind: 'delete', ...since }, FORMAT_HEADER],
+  ]);
+});
+
+test('a deletion for some sources names them to delivery and to the profiles', async () => {
+  const source = await makeSource();
+  await post({ userIds: ['kim'], sources: [source] });
+  for (const topic of ['deletions', 'profiles.events']) {
+    const [record] = control.memory.records(topic);
+    expect(JSON.parse(record!.value!.toString())).toMatchObject({ sources: [source] });
+  }
+});
+
+test('the sources of audiences get no message, and a deletion may not name them', async () => {
+  const source = await makeSource();
+  const { id: destination } = (
+    await control.call('post', '/destinations').send({
+      name: 'Hooks',
+      type: 'webhooks',
+      sources: [source],
+      webhooks: [{ url: 'https://a.example/' }],
+      enabled: true,
+    })
+  ).body;
+  const { source: own } = (
+    await control.call('post', '/audiences').send({
+      name: 'Pro',
+      condition: 'user.traits.plan == "pro"',
+      destinations: [destination],
+    })
+  ).body;
+  expect(typeof own).toBe('string');
+  expect((await post({ userIds: ['kim'] })).body).toMatchObject({
+    affected: [source],
+    messages: 1,
+  });
+  expect((await post({ userIds: ['kim'], sources: [own] })).status).toBe(422);
+});
+
+test('a deletion that takes longer than planned begins again with a later time', async () => {
+  const source = await makeSource();
+  await connect(source, true);
+  // The clock passes the first planned time before the first write has ended.
+  let isLate = false;
+  Object.defineProperty(control.clock, 'now', {
+    get: () => new Date(Date.parse(at(100)) + (isLate ? 300 : 0)),
+  });
+  control.memory.onAppend(() => (isLate = true));
+  const { body } = await post({ userIds: ['kim'] });
+  const times = control.memory
+    .records('deletions')
+    .map(({ value }) => (JSON.parse(value!.toString()) as { at: number }).at);
+  expect(times.length).toBeGreaterThan(1);
+  expect(Date.parse(body.at as string)).toBe(times.at(-1));
+  expect(messages()).toHaveLength(1);
+  expect((await control.call('get', '/deletions')).body.data).toEqual([body]);
 });
 
 test("a deletion removes the users' rows of the named sources", async () => {

@@ -135,6 +135,17 @@ describe('gathering', () => {
     expect(ids(world.posts)).toEqual(['1 2', '3']);
   });
 
+  test('a batch is sent without the events of a user who was deleted while it gathered', async () => {
+    begin();
+    world.accept('a', { userId: 'kim' });
+    world.accept('b', { userId: 'lee' });
+    await world.run(10);
+    world.deletions.add({ userId: 'kim', at: Number.MAX_SAFE_INTEGER });
+    await world.run(1_000);
+    expect(world.posts.map(({ deliveries }) => deliveries)).toEqual([['b']]);
+    expect([world.ends('a'), world.ends('b')]).toEqual([['user_deleted'], ['delivered']]);
+  });
+
   test('events of a paused destination are parked instead of sent', async () => {
     begin();
     accept('1', '2');

@@ -12,6 +12,7 @@ import { type OutRecord } from '../../../../shared/kafka/port';
 import { createLog } from '../../../../shared/telemetry/log';
 import { ProcessTime } from '../../../../tools/simulator/process-time';
 import { Agenda } from '../../../../tools/simulator/virtual-clock';
+import { fakeDeletions } from '../../../support/fakes';
 import { aDelivery, anEndpoint } from '../../../support/factories';
 
 /** Delivery processes in virtual time, with a Kafka and receivers that a test scripts. */
@@ -57,6 +58,7 @@ export class World {
   answer: (post: Post) => Answer = () => 204;
   latencyMs: () => number = () => 20;
   version = 1;
+  readonly deletions = fakeDeletions();
   destination: OpenDestination;
   #process: DeliveryProcess;
 
@@ -239,6 +241,7 @@ class DeliveryProcess {
         onComplete: () => undefined,
         expectSoon: () => undefined,
       },
+      deletions: world.deletions,
       destinations: {
         lookup: () => ({ kind: 'open', version: world.version, destination: world.destination }),
       },

@@ -64,6 +64,7 @@ function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
       due: false,
       ...over,
       start: () => started.push(made),
+      carries: () => false,
       refuse: (refusal) => refused.push({ name, refusal }),
     };
     return made;
@@ -527,6 +528,7 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
         bytes: 1_000,
         due: hops[i]! > 0,
         refuse: away,
+        carries: () => false,
         start: () => {
           at(now + latencyMs(lane.active), () => {
             left--;

@@ -14,12 +14,14 @@ const LAST = { offset: 4, epoch: 0, timestamp: 1_000 };
 async function setUp(options: {
   committed?: number;
   metadata?: string;
-  log: Bounds & { led?: boolean; exists?: boolean };
+  log: Bounds & { led?: boolean };
   /** where the log departs from what was read; undefined: the look-up takes longer than the test */
   cutAt?: () => number | undefined;
+  /** waits before the answer with the commits */
+  hold?: () => Promise<void>;
 }) {
   const membership = new Membership();
-  const { committed = 5, metadata = '', log, cutAt = () => undefined } = options;
+  const { committed = 5, metadata = '', log, cutAt = () => undefined, hold } = options;
   const missed: number[] = [];
   const cut: number[] = [];
   const asked: TopicPartition[][] = [];
@@ -37,16 +39,14 @@ async function setUp(options: {
         const end = cutAt();
         return end === undefined ? new Promise(() => undefined) : led(end);
       },
-      has: () => log.exists ?? true,
     },
     prefix: '',
-    readCommitted: (places) => {
+    readCommitted: async (places) => {
       asked.push([...places]);
-      return Promise.resolve(
-        places.map(({ topic, number: partition }) => {
-          return { topic, partition, errorCode: 0, offset: committed, metadata };
-        }),
-      );
+      await hold?.();
+      return places.map(({ topic, number: partition }) => {
+        return { topic, partition, errorCode: 0, offset: committed, metadata };
+      });
     },
     stopping: () => false,
     onReadable: () => undefined,
@@ -106,6 +106,30 @@ test('a cut partition without a leader goes on at its cut later, not at 0', asyn
   expect(partition.draining).toBe(true);
 });
 
+test('a partition that is taken back after a lost session is read, although its look-up failed', async () => {
+  const log = { low: 0, high: 10, led: false };
+  let held: Promise<void> | undefined;
+  const { assigned, partition, looks } = await setUp({
+    log,
+    hold: () => held ?? Promise.resolve(),
+  });
+  jest.useFakeTimers();
+  try {
+    let goOn = () => undefined as void;
+    held = new Promise((resolve) => (goOn = resolve));
+    void assigned.goOnInRange(ID, partition, 4);
+    await jest.advanceTimersByTimeAsync(0);
+    expect([looks(), partition.position.rests]).toEqual([1, true]);
+    assigned.enter('a new member', new Map([[ID, PLACE]]));
+    await jest.advanceTimersByTimeAsync(1_000);
+    goOn();
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect([assigned.partitions.get(ID), partition.position.rests]).toEqual([partition, false]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 describe('a fetch that finds no record', () => {
   test('behind the end of the log finds a cut', async () => {
     const { assigned, partition, cut } = await setUp({
@@ -153,19 +177,6 @@ test('deferred records that retention has deleted are reported, and not read aga
   await assigned.goOnInRange(ID, partition, 0);
   expect(missed).toEqual([2]);
   expect([partition.position.fetchFrom, partition.offsets.committable]).toEqual([6, 6]);
-});
-
-test('a partition of a topic that was deleted is released without its last commit', async () => {
-  const log = { low: 0, high: 10, exists: true };
-  const { membership, assigned, partition } = await setUp({ log });
-  partition.offsets.take(5);
-  partition.offsets.done(5);
-  assigned.enter('member', new Map());
-  assigned.letGo();
-  expect(membership.draining.size).toBe(1);
-  log.exists = false;
-  assigned.letGo();
-  expect(membership.draining.size).toBe(0);
 });
 
 test('a session that was in doubt, and is not lost, reads on at handed back records', async () => {

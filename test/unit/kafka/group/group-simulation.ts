@@ -27,6 +27,8 @@ export interface Options {
   pauses?: boolean;
   /** logs are cut, and topics made again, with records that are appended afterwards */
   cuts?: boolean;
+  /** topics grow, and one is created; some brokers know it later than others */
+  grows?: boolean;
 }
 
 interface Process {
@@ -51,6 +53,7 @@ const MOST_ROUNDS = 2;
 const STOP_MS = 20_000;
 /** The longest time between two looks of a consumer at its session. */
 const LOOK_MS = 1_500;
+const LAG_MS = 10_000;
 /** By this the clock of the machine is set. */
 const CLOCK_STEPS_MS = [-3_600_000, -70_000, 70_000, 3_600_000];
 
@@ -83,6 +86,7 @@ export class GroupWorld {
     this.#coordinator.onStable = () => this.#countRound();
     const counts = new Map([['a', random.between(1, 6)]]);
     if (random.next() < 0.5) counts.set('b', random.between(1, 6));
+    if (options.grows) counts.set('new', 0);
     if (options.mixed && random.next() < 0.5) counts.set('late', random.between(1, 6));
     this.#world = {
       time: this.#time,
@@ -108,12 +112,14 @@ export class GroupWorld {
       const gapMs = random.one([0, 50, 400, 1_000, 3_000, SESSION_MS]);
       await this.#time.run(this.#time.now + random.between(0, gapMs), () => false);
       if (this.options.cuts && random.next() < 0.5) this.#cutSome();
+      else if (this.options.grows && random.next() < 0.3) this.#grow();
       else this.#step();
       if (random.next() < 0.2) this.#time.clockSetMs = random.one(CLOCK_STEPS_MS);
     }
     if (this.options.pauses) await this.#pause();
     this.#produce();
-    this.#changedAt = Math.max(this.#changedAt, this.#time.now);
+    const lagsUntil = this.#world.lag?.untilMs ?? 0;
+    this.#changedAt = Math.max(this.#changedAt, this.#time.now, lagsUntil);
     const settled = await this.#time.run(this.#changedAt + SETTLED_WITHIN_MS, () =>
       this.#isSettled(),
     );
@@ -191,6 +197,19 @@ export class GroupWorld {
     } else if (kind !== 'election') {
       this.#world.starts++;
     }
+    this.#changed();
+  }
+
+  #grow(): void {
+    const random = this.#random;
+    const { counts, topicIds } = this.#world;
+    const before = new Map(counts);
+    const [topic, count] = random.one([...counts]);
+    counts.set(topic, count + random.between(1, 4));
+    topicIds.set(topic, `${topic}-1`);
+    for (const id of this.#ids()) if (!this.#logs.has(id)) this.#logs.set(id, new ModelLog());
+    this.#world.lag = { counts: before, untilMs: this.#time.now + random.between(0, LAG_MS) };
+    this.#produce();
     this.#changed();
   }
 
@@ -319,6 +338,8 @@ export class GroupWorld {
         this.problems.push(`${id} is assigned to ${owners.map(({ name }) => name).join()}`);
       }
     }
+    // Its members do not know a new partition at once.
+    if (this.options.grows) return;
     const known = new Set(this.#processes.map(({ brokers }) => brokers.memberId));
     // The session of a dead or unreachable member has ended, or will end, so that the last change
     // is yet to come.

@@ -20,7 +20,9 @@ export interface World {
   time: VirtualTime;
   random: Random;
   coordinator: Coordinator;
-  counts: ReadonlyMap<string, number>;
+  counts: Map<string, number>;
+  /** what one of two brokers still says about `counts` until then */
+  lag?: { counts: ReadonlyMap<string, number>; untilMs: number };
   /** by topic/partition */
   logs: ReadonlyMap<string, ModelLog>;
   /** by topic; another one after the topic was made again */
@@ -70,14 +72,18 @@ export class ModelBrokers implements ConsumerBrokers {
 
   async metadata(topics: readonly string[]) {
     await this.#answer(5);
-    const { counts, logs, topicIds } = this.world;
+    const { logs, topicIds, lag, time, random } = this.world;
+    const lags = lag && time.now < lag.untilMs && random.next() < 0.5;
+    const { counts } = lags ? lag : this.world;
     return new Map(
       topics.map((topic) => {
-        const partitions = Array.from({ length: counts.get(topic) ?? 0 }, (_, number) => ({
+        const count = counts.get(topic) ?? 0;
+        const partitions = Array.from({ length: count }, (_, number) => ({
           leader: NODE,
           epoch: logs.get(`${topic}/${String(number)}`)!.epoch,
         }));
-        return [topic, { errorCode: 0, id: topicIds.get(topic)!, partitions }];
+        const errorCode = count === 0 ? ERROR.unknownTopic : 0;
+        return [topic, { errorCode, id: topicIds.get(topic) ?? '', partitions }];
       }),
     );
   }
@@ -221,10 +227,15 @@ export class ModelBrokers implements ConsumerBrokers {
           (errorCode) => errorCode,
         ),
       commit: ({ memberId, generation }, commits) => {
+        const exists = ({ topic, partition }: { topic: string; partition: number }) =>
+          partition < (this.world.counts.get(topic) ?? 0);
         const answers = (errorCode: number) =>
-          commits.map(({ topic, partition }) => ({ topic, partition, errorCode }));
+          commits.map(({ topic, partition }) => {
+            const known = exists({ topic, partition });
+            return { topic, partition, errorCode: errorCode || (known ? 0 : ERROR.unknownTopic) };
+          });
         return ask(() => {
-          const entries = commits.map(({ topic, partition, offset, metadata }) => {
+          const entries = commits.filter(exists).map(({ topic, partition, offset, metadata }) => {
             return { id: `${topic}/${String(partition)}`, offset: String(offset), metadata };
           });
           coordinator.commit(memberId, generation, entries);

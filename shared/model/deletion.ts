@@ -1,0 +1,110 @@
+import { FORMAT_HEADER } from './record-format';
+
+/**
+ * A deletion of one user or visitor, as a record of the topic `deletions`: pure. The topic keeps it
+ * for longer than any other topic keeps a call of that user.
+ */
+export interface DeletionRecord {
+  /** the id of a user; absent: of a visitor */
+  userId?: string;
+  /** the id of a visitor: only calls without a `userId` are theirs */
+  anonymousId?: string;
+  /** ms since 1970: calls that ingest accepted before are deleted */
+  at: number;
+  /** ids of the sources whose calls are deleted; null: all */
+  sources: string[] | null;
+}
+
+/** What decides whether a deletion concerns a call. */
+export interface CallOfUser {
+  userId?: string | undefined;
+  anonymousId?: string | undefined;
+  sourceId: string;
+  /** ms since 1970, by the clock of ingest */
+  acceptedAt: number;
+}
+
+/** Time for which deletions are known, ms: dead letters stay 30 days and a segment of 7 days. */
+export const DELETIONS_KEPT_MS = 38 * 86_400_000;
+
+/** Returns the key, value and headers of its record. */
+export function encodeDeletion(deletion: DeletionRecord) {
+  return {
+    key: deletion.userId ?? deletion.anonymousId ?? '',
+    value: JSON.stringify(deletion),
+    headers: { format: FORMAT_HEADER },
+  };
+}
+
+/** @returns undefined if the record is unreadable */
+export function decodeDeletion(value: string): DeletionRecord | undefined {
+  let read: Partial<DeletionRecord> | null;
+  try {
+    read = JSON.parse(value) as typeof read;
+  } catch {
+    return undefined;
+  }
+  const id = read?.userId ?? read?.anonymousId;
+  if (!read || typeof id !== 'string' || typeof read.at !== 'number') return undefined;
+  if (read.sources !== null && !Array.isArray(read.sources)) return undefined;
+  return read as DeletionRecord;
+}
+
+/** The deleted users and visitors, in memory. */
+export class DeletedUsers {
+  readonly #byUser: ById = new Map();
+  readonly #byVisitor: ById = new Map();
+  #latestAt = 0;
+
+  /** Time of the latest deletion, ms since 1970; 0: there is none. */
+  get latestAt(): number {
+    return this.#latestAt;
+  }
+
+  add({ userId, anonymousId, at, sources }: DeletionRecord): void {
+    const byId = userId === undefined ? this.#byVisitor : this.#byUser;
+    const id = userId ?? anonymousId ?? '';
+    const known = byId.get(id) ?? [];
+    // It may come from several logs, or be read again.
+    if (known.some((each) => each.at === at)) return;
+    // The latest one is the last of the map, so that the first ones expire.
+    byId.delete(id);
+    byId.set(id, [...known, { at, sources }]);
+    this.#latestAt = Math.max(this.#latestAt, at);
+    expire(byId, at - DELETIONS_KEPT_MS);
+  }
+
+  /** Returns whether a call was accepted before its user or visitor was deleted. */
+  covers({ userId, anonymousId, sourceId, acceptedAt }: CallOfUser): boolean {
+    // Most calls are newer than any deletion, and need no look-up.
+    if (acceptedAt >= this.#latestAt) return false;
+    const found =
+      userId === undefined
+        ? anonymousId !== undefined && this.#byVisitor.get(anonymousId)
+        : this.#byUser.get(userId);
+    if (!found) return false;
+    return found.some(
+      ({ at, sources }) => acceptedAt < at && (sources === null || sources.includes(sourceId)),
+    );
+  }
+
+  /** Returns the sources whose calls of that time were deleted for a user. */
+  deletedSources(userId: string, acceptedAt: number): 'all' | string[] {
+    const found = acceptedAt < this.#latestAt ? this.#byUser.get(userId) : undefined;
+    if (!found) return NO_SOURCES;
+    const later = found.filter(({ at }) => acceptedAt < at);
+    if (later.some(({ sources }) => sources === null)) return 'all';
+    return later.flatMap(({ sources }) => sources ?? []);
+  }
+}
+
+const NO_SOURCES: string[] = [];
+
+type ById = Map<string, Pick<DeletionRecord, 'at' | 'sources'>[]>;
+
+function expire(byId: ById, beforeMs: number): void {
+  for (const [id, deletions] of byId) {
+    if (deletions.some(({ at }) => at >= beforeMs)) return;
+    byId.delete(id);
+  }
+}
