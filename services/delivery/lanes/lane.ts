@@ -102,7 +102,7 @@ export class Lane {
       return 'started';
     }
     if (job.due && this.#diverted > 0) this.#diverted--;
-    if (job.insists === 'always' && this.#waitsForProbe(now)) {
+    if (job.insists === 'always' && this.#waitsForProbe()) {
       this.#asked = job;
       return 'queued';
     }
@@ -204,7 +204,7 @@ export class Lane {
   }
 
   /** Returns whether a request is out that an endpoint that is away must answer first. */
-  #waitsForProbe(now: number): boolean {
+  #waitsForProbe(): boolean {
     return this.active > 0 && this.#asked === undefined && this.circuit.state === 'open';
   }
 
