@@ -50,9 +50,14 @@ export async function openStorySystem(
   const settled = async () => {
     // `config` is read in order: a service that knows this newest destination knows everything
     // written before it.
-    const path = `/settled-${++probes}`;
-    const probe = await system.createSource('probe');
-    await system.createDestination({ sources: [probe.id], webhooks: [{ url: sink.url(path) }] });
+    const name = `settled-${++probes}`;
+    const path = `/${name}`;
+    const probe = await system.createSource(name);
+    await system.createDestination({
+      name,
+      sources: [probe.id],
+      webhooks: [{ url: sink.url(path) }],
+    });
     await eventually(
       async () => {
         await system.send(probe.writeKey, 'track', aTrack());

@@ -1,0 +1,365 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openPglite } from '../../services/control/history/pglite';
+import { type Database } from '../../services/control/history/database';
+import { type InRecord } from '../../shared/kafka/port';
+import { DELETIONS, PROFILES, specsOf } from '../../shared/kafka/topics';
+import { ROOT } from '../../shared/runtime/repo-root';
+import { loadSettings } from '../../shared/runtime/settings';
+import { type Json } from '../../tools/harness/api';
+import { type ReceivedRequest } from '../../tools/harness/sink';
+import { waypost } from '../support/cli';
+import { eventually } from '../support/eventually';
+import { type Call, aCall, aTrack } from '../support/factories';
+import { openStorySystem, type StorySystem } from '../support/story-system';
+import { readTopic } from '../support/topics';
+
+/** Deletions of users in a whole system: what leaves afterwards, and what each store still has. */
+
+const dataDir = mkdtempSync(join(tmpdir(), 'waypost-deletions-'));
+let stage: StorySystem;
+beforeAll(async () => {
+  stage = await openStorySystem({
+    dataDir,
+    together: true,
+    env: { WAYPOST_RETRY_DELAYS: '1s,3s' },
+  });
+});
+afterAll(async () => {
+  await stage.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** Control has the lowest priority, and the machine of a test is busy. */
+const PATIENT = { deadlineMs: 240_000, everyMs: 500 };
+
+const get = async (path: string): Promise<Json> => (await stage.system.control('GET', path)).body;
+const post = async (path: string, body: object = {}): Promise<Json> => {
+  const answer = await stage.system.control('POST', path, body);
+  expect(answer.status).toBeLessThan(300);
+  return answer.body;
+};
+
+/** Deletes users. A busy database may take longer than other requests may. */
+async function forget(body: object): Promise<{ id: string; at: string }> {
+  const { controlUrl, adminToken } = stage.system;
+  const response = await fetch(`${controlUrl}/api/v1/deletions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(202);
+  return (await response.json()) as { id: string; at: string };
+}
+
+describe('under load', () => {
+  const USERS = 50;
+  const PER_SECOND = 40;
+  const SECONDS = 20;
+  /** webhooks, in batches, and by a destination that is paused and resumed */
+  const PATHS = ['/half', '/half-batches', '/half-paused'];
+
+  /** When the client knew a call as accepted, by the client's order of events. */
+  interface Sent {
+    user: string;
+    acceptedAs: number;
+  }
+
+  test('no receiver sees an older call of a user after the `delete`, and later calls arrive', async () => {
+    const { sink, system } = stage;
+    let draining = false;
+    let asked = 0;
+    const answers = () =>
+      ({ status: draining || asked++ % 2 === 0 ? 200 : 503 }) as { status: number };
+    for (const path of PATHS) sink.on(path, answers);
+    const source = await system.createSource('Load');
+    const webhooks = (path: string) => [{ url: sink.url(path) }];
+    const base = { sources: [source.id] };
+    await system.createDestination({ ...base, name: 'Single', webhooks: webhooks('/half') });
+    await system.createDestination({
+      ...base,
+      name: 'Batches',
+      webhooks: webhooks('/half-batches'),
+      batch: { maxEvents: 10, maxWait: '200ms' },
+    });
+    const paused = await system.createDestination({
+      ...base,
+      name: 'Paused',
+      webhooks: webhooks('/half-paused'),
+    });
+    await stage.settled();
+
+    /** Orders what the client learns: an acceptance before the answer to a deletion is older. */
+    let order = 0;
+    const sent = new Map<string, Sent>();
+    /** by user, the deletions in their order */
+    const deleted = new Map<string, { at: string; answeredAs: number }[]>();
+    const open: Promise<unknown>[] = [];
+    const call = async (user: string) => {
+      const made = aTrack({ userId: user });
+      const { status } = await system.send(source.writeKey, 'track', made);
+      if (status === 200) sent.set(made.messageId, { user, acceptedAs: order++ });
+    };
+    const forgetUser = async (user: string) => {
+      const { at } = await forget({ userIds: [user], sources: [source.id] });
+      const known = deleted.get(user) ?? [];
+      deleted.set(user, [...known, { at, answeredAs: order++ }]);
+    };
+    const userOf = (n: number) => `user-${String(n % USERS)}`;
+    for (let tick = 0; tick < SECONDS * 10; tick++) {
+      for (let i = 0; i < PER_SECOND / 10; i++) open.push(call(userOf(tick * 7 + i * 11)));
+      if (tick % 10 === 4) open.push(forgetUser(userOf(tick * 13)));
+      if (tick % 40 === 10) {
+        open.push(system.control('PATCH', `/destinations/${paused.id}`, { paused: true }));
+      }
+      if (tick % 40 === 30) {
+        open.push(system.control('PATCH', `/destinations/${paused.id}`, { paused: false }));
+      }
+      if (tick % 40 === 35) open.push(post(`/destinations/${paused.id}/retry`));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await Promise.all(open);
+    draining = true;
+
+    const isOlderThan = (messageId: string, deletion: { answeredAs: number }) =>
+      sent.get(messageId)!.acceptedAs < deletion.answeredAs;
+    const lastDeletion = (user: string) => deleted.get(user)?.at(-1);
+    const mustArrive = [...sent]
+      .filter(([id, { user }]) => {
+        const last = lastDeletion(user);
+        return !last || !isOlderThan(id, last);
+      })
+      .map(([id]) => id);
+    const eventsAt = (path: string) => sink.received(path).flatMap(eventsIn);
+    await eventually(() => {
+      for (const path of PATHS) {
+        const arrived = new Set(eventsAt(path).map(({ messageId }) => messageId));
+        expect(mustArrive.filter((id) => !arrived.has(id))).toEqual([]);
+        const deletes = eventsAt(path).filter(({ type }) => type === 'delete');
+        for (const [user, all] of deleted) {
+          for (const { at } of all) {
+            const isIt = (each: Json) => each.userId === user && each.timestamp === at;
+            expect(deletes.some(isIt) ? 'sent' : `${path} lacks ${user}`).toBe('sent');
+          }
+        }
+      }
+    }, PATIENT);
+
+    const late: string[] = [];
+    for (const path of PATHS) {
+      const told = new Map<string, { at: string; answeredAs: number }>();
+      for (const event of eventsAt(path)) {
+        if (event.type === 'delete') {
+          const deletion = deleted.get(event.userId)!.find(({ at }) => at === event.timestamp)!;
+          const known = told.get(event.userId);
+          if (!known || known.answeredAs < deletion.answeredAs) told.set(event.userId, deletion);
+          continue;
+        }
+        const deletion = told.get(event.userId);
+        if (deletion && isOlderThan(event.messageId, deletion)) {
+          late.push(`${path}: ${event.messageId} of ${event.userId}`);
+        }
+      }
+    }
+    expect(late).toEqual([]);
+    // Some calls waited when their user was deleted.
+    const cancelled = [...sent.keys()].flatMap((id) =>
+      stage.topics
+        .eventsOf(id)
+        .filter((event) => event.kind === 'cancelled' && event.reason === 'user_deleted'),
+    );
+    expect(cancelled.length).toBeGreaterThan(0);
+  }, 600_000);
+});
+
+/** Returns the events of a request, alone or in a batch. */
+function eventsIn({ body }: ReceivedRequest): Json[] {
+  if (body.length === 0) return [];
+  const read = JSON.parse(body.toString()) as Json;
+  return Array.isArray(read) ? read : [read];
+}
+
+describe("a deleted user's e-mail", () => {
+  const EMAIL = 'needle.kim@haystack.example';
+  const USER = 'user-kim';
+  const VISITOR = 'visitor-kim';
+
+  /** by store: its row in docs/operations/deletions.md */
+  const rows = readFileSync(join(ROOT, 'docs/operations/deletions.md'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  /** Returns what the docs say that a deletion does to a topic. */
+  const saidOf = (topic: string) => {
+    const named = topic.startsWith('webhooks.retry.') ? 'webhooks.retry.*' : topic;
+    return rows.find(([, store]) => store!.includes(`\`${named}\``) && !/waits/.test(store!))?.[2];
+  };
+  const has = ({ value, headers, key }: InRecord) =>
+    [value?.toString(), key?.toString(), JSON.stringify(headers)].join().includes(EMAIL);
+
+  test('is nowhere but where the docs say that it remains', async () => {
+    const { sink, system, topics } = stage;
+    sink.on('/fine', ({ body }) => ({ status: 200, body: body.toString() }));
+    sink.on('/refuses', { status: 400 });
+    sink.on('/fails', { status: 503, body: `not now, ${EMAIL}` });
+    const source = await system.createSource('Needle');
+    const other = await system.createSource('Needle without receiver');
+    const base = { sources: [source.id] };
+    const to = (path: string) => ({ ...base, name: path, webhooks: [{ url: sink.url(path) }] });
+    const fine = await system.createDestination(to('/fine'));
+    await system.createDestination(to('/refuses'));
+    await system.createDestination(to('/fails'));
+    await system.createDestination({ ...to('/fine-paused'), paused: true });
+    const audience = await post('/audiences', {
+      name: 'Pro',
+      condition: 'user.traits.plan == "pro"',
+      syncEvery: '1s',
+      destinations: [fine.id],
+    });
+    const trait = await post('/computed-traits', {
+      name: 'Last address',
+      compute: 'last',
+      event: 'Order Completed',
+      property: 'email',
+      syncEvery: '1s',
+      destinations: [fine.id],
+    });
+    await stage.settled();
+
+    const about = { userId: USER, context: { traits: { email: EMAIL } } };
+    const calls: Call[] = [
+      aCall('identify', { ...about, traits: { email: EMAIL, plan: 'pro' } }),
+      aTrack({ ...about, properties: { email: EMAIL } }),
+      {
+        ...aTrack({ properties: { email: EMAIL } }),
+        userId: undefined,
+        anonymousId: VISITOR,
+      } as never,
+    ];
+    for (const call of calls) await system.send(source.writeKey, call.type, call);
+    await system.send(
+      other.writeKey,
+      'identify',
+      aCall('identify', { ...about, traits: { email: EMAIL } }),
+    );
+    await system.send(source.writeKey, 'batch', {
+      batch: [{ type: 'track', userId: USER, properties: { email: EMAIL } }],
+    });
+    const list = async (path: string) => (await get(path)).data as Json[];
+    // Everything has it: otherwise this test shows nothing.
+    await eventually(async () => {
+      expect((await list(`/deliveries?user=${USER}&status=dead`)).length).toBeGreaterThan(1);
+      expect((await list(`/deliveries?user=${USER}&status=delivered`)).length).toBeGreaterThan(1);
+      expect((await list(`/deliveries?q=${EMAIL}`)).length).toBeGreaterThan(3);
+      expect(await list(`/audiences/${audience.id}/members?user=${USER}`)).toHaveLength(1);
+      expect(JSON.stringify(await get(`/computed-traits/${trait.id}/members`))).toContain(EMAIL);
+      expect(JSON.stringify(await get('/events'))).toContain(EMAIL);
+      expect(await list(`/lookup?user=${USER}`)).not.toEqual([]);
+    }, PATIENT);
+    const preview = await post('/audiences/preview', { condition: 'user.traits.plan == "pro"' });
+    expect(JSON.stringify(await get(`/audiences/previews/${preview.id}`))).toContain(EMAIL);
+    const answered = (await list(`/deliveries?message=${calls[0]!.messageId}&status=delivered`))[0]
+      .id;
+    expect(JSON.stringify(await get(`/deliveries/${answered}`))).toContain(EMAIL);
+
+    const { id } = await forget({ userIds: [USER], anonymousIds: [VISITOR] });
+    await eventually(() => {
+      for (const { messageId } of calls) {
+        const ends = topics.eventsOf(messageId).filter(({ kind }) => kind === 'cancelled');
+        // Those of the endpoint that fails, and of the destination that is paused.
+        expect(ends.map((end) => 'reason' in end && end.reason)).toEqual(
+          Array.from({ length: 2 }, () => 'user_deleted'),
+        );
+      }
+    }, PATIENT);
+    await eventually(async () => {
+      expect(await list(`/audiences/${audience.id}/members?user=${USER}`)).toEqual([]);
+      expect(await list(`/audiences/${audience.id}/members`)).toEqual([]);
+      expect(await list(`/computed-traits/${trait.id}/members`)).toEqual([]);
+    }, PATIENT);
+
+    // What the API shows.
+    const again = await post('/audiences/preview', { condition: 'user.traits.plan == "pro"' });
+    const paths = [
+      `/audiences/previews/${preview.id}`,
+      `/audiences/previews/${again.id}`,
+      `/audiences/${audience.id}/syncs`,
+      `/computed-traits/${trait.id}/syncs`,
+      `/deliveries/${answered}`,
+      `/deliveries?q=${EMAIL}`,
+      `/deliveries?limit=100`,
+      `/lookup?user=${USER}`,
+      `/lookup?message=${calls[0]!.messageId}`,
+      '/events',
+      '/notices',
+      '/audit',
+      '/overview',
+      '/deletions',
+      `/deletions/${id}`,
+      `/sources/${source.id}/events`,
+    ];
+    for (const path of paths) {
+      const { body } = await system.control('GET', path);
+      const shown = JSON.stringify(body).replaceAll(encodeURIComponent(EMAIL), '');
+      expect([path, shown.includes(EMAIL)]).toEqual([path, false]);
+    }
+    await eventually(async () => {
+      const left = (await list(`/deliveries?user=${USER}`)).map(({ type }) => type as string);
+      expect(new Set(left)).toEqual(new Set(['delete']));
+    }, PATIENT);
+    const exported = await waypost(['export'], {
+      env: { WAYPOST_URL: system.controlUrl, WAYPOST_TOKEN: system.adminToken },
+    });
+    expect([exported.err, exported.out]).toEqual([
+      '',
+      expect.stringContaining('Needle without receiver'),
+    ]);
+    expect(exported.out + exported.err).not.toContain(EMAIL);
+
+    // Topics: the docs name each that still has it, and say that a deletion changes nothing there.
+    const settings = loadSettings(system.env);
+    for (const { name } of specsOf(settings)) {
+      const records = await readTopic(topics.kafka, name);
+      const left = name === PROFILES ? latest(records) : records;
+      if (!left.some(has)) continue;
+      expect(`${name}: ${String(saidOf(name))}`).toMatch(/: nothing/);
+    }
+    expect(saidOf(DELETIONS)).toMatch(/id of the user/);
+
+    await topics.close();
+    await system.stop();
+    expect(system.output()).not.toContain(EMAIL);
+    expect(system.output()).not.toContain(USER);
+    const database = await openPglite(join(dataDir, 'history'));
+    try {
+      expect(await tablesWith(database, EMAIL)).toEqual([]);
+      expect(await tablesWith(database, USER)).toContain('deletions');
+    } finally {
+      await database.close();
+    }
+  }, 600_000);
+});
+
+/** Returns the last record of each key. */
+function latest(records: readonly InRecord[]): InRecord[] {
+  return [...new Map(records.map((record) => [String(record.key), record])).values()];
+}
+
+/**
+ * Returns the tables in which a text is. Texts of the search are packed: test/integration/history-database.test.ts
+ * shows that they are rewritten.
+ */
+async function tablesWith(database: Database, text: string): Promise<string[]> {
+  const tables = await database.query<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'waypost' order by 1`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const rows = await database.query<{ row: string }>(
+      `select t::text as row from waypost."${name}" t`,
+    );
+    if (rows.some(({ row }) => row.includes(text))) found.push(name);
+  }
+  return found;
+}
