@@ -157,8 +157,10 @@ const COLUMNS: Column<Replay>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'STATUS', of: statusOf, paint: ({ status }) => paintOf(status) },
   { title: 'DESTINATION', of: ({ destination }) => destination },
-  { title: 'MATCHED', of: ({ matched }) => matched, right: true },
-  { title: 'SENT', of: ({ sent }) => sent, right: true },
+  { title: 'ASKED', of: ({ asked }) => asked, right: true },
+  { title: 'ATTEMPTED', of: ({ attempted }) => attempted, right: true },
+  { title: 'DELIVERED', of: ({ delivered }) => delivered, right: true },
+  { title: 'HELD', of: ({ held }) => held, right: true },
   { title: 'CREATED', of: ({ createdAt }) => createdAt },
 ];
 
@@ -188,11 +190,17 @@ async function follow(session: Session, id: string): Promise<number> {
       show(session, data);
       return data.status === 'done' || !over ? 0 : FAILED;
     }
-    const line = `${statusOf(data)}: ${String(data.sent)} of ${String(data.matched)} sent`;
+    const line = `${statusOf(data)}: ${resultOf(data)}`;
     if (line !== shown && !print.json) print.note(line);
     shown = line;
     await sleep(POLL_MS, { signal: world.stop });
   }
+}
+
+function resultOf({ action, asked, sent, attempted, delivered, held }: Replay): string {
+  if (action === 'cancel') return `${String(sent)} of ${String(asked)} cancelled`;
+  const waits = held ? `, ${String(held)} still held` : '';
+  return `${String(asked)} asked, ${String(attempted ?? 0)} attempted, ${String(delivered ?? 0)} delivered${waits}`;
 }
 
 /** Returns the number of sent deliveries without a result. */
@@ -218,13 +226,12 @@ function show({ print }: Session, replay: Replay): void {
     ['id', replay.id],
     ['status', statusOf(replay)],
     ['destination', replay.destination],
-    ['matched', replay.matched],
-    [
-      replay.action === 'cancel' ? 'cancelled' : 'sent',
-      replay.preview ? 'none: it only counts' : replay.sent,
-    ],
+    [replay.preview ? 'would be sent' : 'asked', replay.asked],
+    ['cancelled', replay.action === 'cancel' ? replay.sent : undefined],
+    ['attempted', replay.preview ? 'none: it only counts' : (replay.attempted ?? undefined)],
     ['delivered', replay.delivered ?? undefined],
     ['failed again', replay.failedAgain ?? undefined],
+    ['still held', replay.held || undefined],
     ['superseded', replay.superseded ? `${String(replay.superseded)}: ${SUPERSEDED}` : undefined],
     ['not ended', openOf(replay) || undefined],
     ['error', replay.error ?? undefined],

@@ -66,7 +66,9 @@ export function standingOf(row: DestinationRow, details: Details = {}): Standing
 
 function whyOf({ state, lastError, circuits, dead: count }: DestinationRow, dead?: DeliveryRow) {
   if (state === 'paused') return 'somebody paused it';
-  if (lastError !== null) return lastError.message;
+  if (lastError !== null && (state === 'failing' || state === 'degraded')) {
+    return lastError.message;
+  }
   if (circuits.length > 0) {
     return circuits.some(({ why }) => why === 'timeout')
       ? 'its endpoint does not answer in time'

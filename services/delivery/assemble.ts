@@ -25,8 +25,6 @@ import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from './tuning';
  * the simulator and the tests.
  */
 
-const ROOM_EVERY_MS = 50;
-
 export interface DeliveryAdapters {
   config: GateConfig;
   destinations: Pick<Destinations, 'lookup'>;
@@ -113,13 +111,11 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
     onFatal: adapters.onFatal,
     onRecovered: (id, reason, urls) => recoveries.arrived(destinations.lookup(id), reason, urls),
   });
-  const stopMakingRoom = time.every(ROOM_EVERY_MS, () => deliverer.makeRoom());
   return {
     deliverer,
     lanes,
     changed: (before, after) => recoveries.changed(before, after),
     stop: () => {
-      stopMakingRoom();
       deliverer.stop();
       lanes.stop();
       authorizing.stop();

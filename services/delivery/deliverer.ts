@@ -75,6 +75,8 @@ export interface DelivererOptions extends AttemptOptions {
 /** Part of the memory for deliveries that those of one destination may take while undecided. */
 const UNDECIDED_PART = 1 / 16;
 
+const ROOM_EVERY_MS = 50;
+
 export class Deliverer {
   readonly #attempts: AttemptContext;
   readonly #steps = createStepDedup();
@@ -83,6 +85,7 @@ export class Deliverer {
   readonly #undecided: DecisionGate<OpenDelivery>;
   readonly #room: Backpressure;
   readonly #attemptLog: AttemptLog;
+  #stopsLooking: (() => void) | undefined;
   #duplicatesDropped = 0;
   #bytes = 0;
 
@@ -118,6 +121,7 @@ export class Deliverer {
 
   onRecord(record: OpenRecord): DispatchResult {
     if (!this.#room.accepts()) {
+      this.#lookForRoom();
       this.#attempts.batches.hurry();
       return 'busy';
     }
@@ -249,7 +253,7 @@ export class Deliverer {
     telemetry.deliveryRecorded(this.options.log, inHand, disposition, this.#nowMs());
     this.#bytes -= sizeOf(inHand);
     inHand.record.done();
-    this.makeRoom();
+    this.#makeRoom();
   }
 
   #append(records: OutRecord[], producer = this.options.producer): Promise<void> {
@@ -289,12 +293,22 @@ export class Deliverer {
     });
   }
 
-  /**
-   * Resumes refused partitions once there is room. A timer calls it too: no event marks the end of
-   * an overload.
-   */
-  makeRoom(): void {
+  /** Resumes refused partitions once there is room. */
+  #makeRoom(): void {
     this.#room.resumeAtHalf();
+  }
+
+  /** Looks for room while partitions are refused: no event marks the end of an overload. */
+  #lookForRoom(): void {
+    this.#stopsLooking ??= this.#attempts.time.every(ROOM_EVERY_MS, () => {
+      this.#makeRoom();
+      if (!this.#room.hasRefused) this.#stopLooking();
+    });
+  }
+
+  #stopLooking(): void {
+    this.#stopsLooking?.();
+    this.#stopsLooking = undefined;
   }
 
   /**
@@ -339,6 +353,7 @@ export class Deliverer {
 
   /** Ends its log. */
   stop(): void {
+    this.#stopLooking();
     this.#attemptLog.summarize();
   }
 

@@ -116,6 +116,7 @@ async function openRecalls(
     log,
     now: () => brokerClock.brokersNow(),
     completeAt: () => tail?.completeAt ?? -Infinity,
+    expectSoon: () => tail?.expectSoon(),
     keepMs: recallsKeptMs(retryWindowMs),
   });
   const opened = (tail = await kafka.tail({

@@ -39,6 +39,8 @@ export interface RecallOptions {
   tiers: () => readonly string[];
   /** up to when `webhooks.recalls` is known, by the steady clock */
   completeAt: () => number;
+  /** lets `completeAt` advance soon */
+  expectSoon: () => void;
   /** the brokers' clock, ms since 1970 */
   now: () => number;
   steadyMs: () => number;
@@ -173,10 +175,13 @@ export class Recalls {
 
   /** Returns the owned partitions whose notes are known. */
   #knownPartitions(): number[] {
+    const { owned } = this.positions;
     const completeAt = this.options.completeAt();
-    return [...this.positions.owned].filter(
+    const known = [...owned].filter(
       (each) => (this.positions.assignedAt(each) ?? Infinity) <= completeAt,
     );
+    if (known.length < owned.size) this.options.expectSoon();
+    return known;
   }
 
   /** Later recalls of the queue wait for its next search. */

@@ -58,6 +58,7 @@ const deliveryFilter = z.strictObject({
   q: z.string().min(MIN_SEARCH_CHARACTERS).max(MAX_SEARCH_CHARACTERS).optional().meta({
     description: 'Part of a user id, a message id, an event or the body, in upper or lower case',
   }),
+  replay: text.optional().meta({ description: 'Sent last by this job: its id, `rpl_…`' }),
   since: timeParameter.optional().meta({ description: 'Accepted at this time or later' }),
   until: timeParameter.optional().meta({ description: 'Accepted before this time' }),
   endedSince: timeParameter.optional().meta({

@@ -5,7 +5,18 @@ import { proxyBody, retryBody, retryResponse } from './delivery-options';
 import { batchBody, batchView } from './batch';
 import { testAttempt } from './deliveries';
 import { signature, signatureView } from './endpoint-auth';
-import { changed, count, list, name, pageParameters, patchOf, time, timeParameter } from './fields';
+import {
+  changed,
+  count,
+  list,
+  name,
+  namePart,
+  pageParameters,
+  patchOf,
+  sortBy,
+  time,
+  timeParameter,
+} from './fields';
 import { type OperationsOf } from './operation';
 import { destinationState, lastError, successRate, totals } from './overview';
 import { plainBody, plainView } from './plain-fields';
@@ -154,7 +165,14 @@ export const DESTINATION_OPERATIONS = {
   'GET /destinations': {
     summary: 'List destinations',
     ok: [200, 'Destinations'],
-    query: pageParameters,
+    query: pageParameters.extend({
+      q: namePart,
+      state: destinationState.optional().meta({ description: 'Now, as in the overview' }),
+      sort: sortBy(['name', 'state', 'waiting', 'dead', 'lastDelivery']).meta({
+        description:
+          'By this, and then by id; with "-" descending. dead: of 24 hours. Default: by creation',
+      }),
+    }),
   },
   'POST /destinations': {
     summary: 'Create a destination',

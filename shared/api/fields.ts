@@ -171,3 +171,16 @@ export const pageParameters = z.strictObject({
     .optional()
     .meta({ description: 'true: count all that match, if the list can be counted' }),
 });
+
+const MAX_PART_CHARACTERS = 200;
+
+/** A query parameter that finds entries by their name or id. */
+export const namePart = z.string().min(1).max(MAX_PART_CHARACTERS).optional().meta({
+  description: 'Part of the name or of the id, in upper or lower case',
+});
+
+/** A query parameter that sorts a list by one of these, descending with "-" before it. */
+export const sortBy = <const Names extends readonly string[]>(names: Names) =>
+  z
+    .enum(names.flatMap((each) => [each, `-${each}`]) as (Names[number] | `-${Names[number]}`)[])
+    .optional();

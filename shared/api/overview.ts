@@ -84,7 +84,7 @@ const overview = z.strictObject({
       }),
       successRate,
       lastError: lastError.meta({
-        description: 'The last failure, if nothing was delivered since',
+        description: 'The last failure, with its time; also if something was delivered since',
       }),
       oldestWaitingAt: time
         .nullable()

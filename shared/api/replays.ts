@@ -51,13 +51,24 @@ const replay = z.strictObject({
   }),
   status: z.enum(['counting', 'running', 'done', 'cancelled', 'failed']),
   matched: count,
-  sent: count.meta({ description: 'Sent so far, or cancelled so far' }),
+  sent: count.meta({
+    description: 'Handed over so far to be sent, or cancelled so far: this is no attempt yet',
+  }),
+  asked: count.meta({
+    description: 'While it runs, all in its scope; then those that it handed over or cancelled',
+  }),
+  attempted: count.nullable().meta({
+    description: 'Of those asked, with an attempt of this job so far; null for a cancel',
+  }),
   delivered: count.nullable().meta({
     description: 'Of those sent, delivered so far; null for a cancel',
   }),
   failedAgain: count
     .nullable()
     .meta({ description: 'Of those sent, failed so far: waiting for a retry, or dead' }),
+  held: count.nullable().meta({
+    description: 'Of those asked, still held without an attempt of this job; null for a cancel',
+  }),
   superseded: count.nullable().meta({
     description:
       'Of those sent, without a result of this job: sent again or cancelled later, or no ' +
@@ -90,7 +101,7 @@ export const REPLAY_RESPONSES = { Replay: replay, Replays: list(replay) };
 
 export const REPLAY_OPERATIONS = {
   'GET /replays': {
-    summary: 'List replays, newest first',
+    summary: 'List replays, newest first, without previews',
     ok: [200, 'Replays'],
     query: pageParameters,
   },

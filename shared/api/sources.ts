@@ -6,9 +6,11 @@ import {
   durationField,
   list,
   name,
+  namePart,
   overlap,
   pageParameters,
   patchOf,
+  sortBy,
   time,
 } from './fields';
 import { type OperationsOf } from './operation';
@@ -103,7 +105,19 @@ export const SOURCE_RESPONSES = {
 };
 
 export const SOURCE_OPERATIONS = {
-  'GET /sources': { summary: 'List sources', ok: [200, 'Sources'], query: pageParameters },
+  'GET /sources': {
+    summary: 'List sources',
+    ok: [200, 'Sources'],
+    query: pageParameters.extend({
+      q: namePart,
+      state: z.enum(['enabled', 'disabled']).optional(),
+      sort: sortBy(['name', 'lastCall']).meta({
+        description:
+          'By this, and then by id; with "-" descending. lastCall: as far as the history knows, ' +
+          'from track calls and from calls with a delivery. Default: by creation',
+      }),
+    }),
+  },
   'POST /sources': {
     summary: 'Create a source',
     ok: [201, 'Source'],

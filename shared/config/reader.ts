@@ -124,7 +124,7 @@ const open = new Map<Tail, ConfigState>();
 const ageInfo = {
   name: 'waypost.config.age',
   help:
-    'Time since the process knew all of `config`; below 1 while Kafka answers. A record that ' +
+    'Time since the process knew all of `config`; below 6 while Kafka answers. A record that ' +
     'would be dropped or cancelled waits for it. In ingest, router, delivery, audiences and ' +
     'control.',
   unit: 's',

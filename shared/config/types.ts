@@ -59,7 +59,7 @@ export interface ConfigReader extends ConfigView {
    * waits for it.
    */
   expectSoon(): void;
-  /** Called each time `completeAt` advances: at least twice a second while Kafka can be read. */
+  /** Called each time `completeAt` advances: at least every five seconds while Kafka can be read. */
   onComplete(listener: () => void): void;
   /** number of `config` records read */
   readonly changes: number;

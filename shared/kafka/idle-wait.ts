@@ -1,13 +1,16 @@
 /**
  * Lets the fetches of a reader wait longer while no records arrive. A broker answers a waiting
- * fetch with the first record, so that the longer wait delays no record. It does delay a partition
- * that is new in the next fetch.
+ * fetch with the first record, so that the longer wait delays no record. A partition that is new in
+ * the next fetch would wait for its end: the consumer interrupts it (fetcher.ts).
  */
 
 /** Time without a record after which a reader is idle. */
 const IDLE_AFTER_MS = 5_000;
-/** Wait of an idle reader. */
-const IDLE_WAIT_MS = 500;
+/**
+ * Wait of an idle reader: an empty answer wakes the broker and this process for nothing. A broker
+ * that freezes is noticed after it (wire.ts).
+ */
+const IDLE_WAIT_MS = 5_000;
 
 export interface FetchWait {
   /** ms */
@@ -31,6 +34,11 @@ export class IdleWait {
   /** Notes that records arrived. */
   markActive(): void {
     this.#busyAt = this.now();
+  }
+
+  /** True if the last fetch may wait for as long as an idle reader does. */
+  get isLong(): boolean {
+    return this.#isLong;
   }
 
   /**

@@ -205,7 +205,7 @@ export interface TailOptions {
   /** as in `ConsumeOptions` */
   batchMs?: number | undefined;
   onRecord(record: InRecord): void;
-  /** Called each time `completeAt` has moved: at least twice a second while brokers answer. */
+  /** Called each time `completeAt` has moved: at least every five seconds while brokers answer. */
   onComplete?(): void;
   onFatal(error: unknown): void;
 }

@@ -161,6 +161,11 @@ export class Backpressure {
     return false;
   }
 
+  /** True if records were refused, and are not resumed yet. */
+  get hasRefused(): boolean {
+    return this.#refused;
+  }
+
   /**
    * Resumes if records were refused and the buffer is at most half full. Call this whenever its
    * fill has fallen.

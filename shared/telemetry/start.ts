@@ -135,9 +135,13 @@ export function measureProcess(metrics: Metrics): void {
   metrics.gauge(info, () => [{ labels: { version }, value: 1 }]);
 }
 
+/** Longer than readers of metrics pause. */
+const UNREAD_MS = 120_000;
+
 function measureEventLoop(metrics: Metrics): void {
+  // Its timer would wake an idle process twenty times a second for nobody.
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
-  delay.enable();
+  let unread: NodeJS.Timeout | undefined;
   let last: EventLoopUtilization | undefined;
   let read = { p50: 0, p99: 0, max: 0, utilization: 0 };
   metrics.beforeReading(() => {
@@ -154,10 +158,13 @@ function measureEventLoop(metrics: Metrics): void {
       utilization,
     };
     delay.reset();
+    delay.enable();
+    clearTimeout(unread);
+    unread = setTimeout(() => delay.disable(), UNREAD_MS).unref();
     return Promise.resolve();
   });
   for (const name of ['p50', 'p99', 'max'] as const) {
-    const help = `Delay of timers since the last scrape: ${name}.`;
+    const help = `Delay of timers since the last scrape, if it was at most two minutes ago: ${name}.`;
     metrics.gauge({ name: `nodejs.eventloop.delay.${name}`, help, unit: 's' }, () =>
       only(read[name]),
     );

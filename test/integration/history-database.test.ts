@@ -836,7 +836,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   test('stores the results of a replay that has ended, and none of one that runs', async () => {
     await addJob(database, job('rpl_1', { status: 'running' }), mine);
-    const results = { delivered: 2, failedAgain: 1 };
+    const results = { attempted: 3, delivered: 2, failedAgain: 1, held: 0 };
     await saveResults(database, 'rpl_1', results);
     expect(await getJob(database, 'rpl_1')).not.toHaveProperty('results');
     await saveJob(database, job('rpl_1', { status: 'done', sent: 3 }), mine);
@@ -861,9 +861,17 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       aCancellation({ delivery: 'cancelled', ...tried }),
       sent('later', 'rpl_2', 2),
     );
-    const none = { delivered: 0, failedAgain: 0, cancelled: 0, settled: 0 };
+    const none = { attempted: 0, delivered: 0, failedAgain: 0, held: 0, cancelled: 0, settled: 0 };
     expect(Object.fromEntries(await resultsOf(database, ['rpl_1', 'rpl_2', 'rpl_3']))).toEqual({
-      rpl_1: { named: 7, delivered: 2, failedAgain: 2, cancelled: 1, settled: 4 },
+      rpl_1: {
+        named: 7,
+        attempted: 3,
+        delivered: 2,
+        failedAgain: 2,
+        held: 0,
+        cancelled: 1,
+        settled: 4,
+      },
       rpl_2: { ...none, named: 1 },
     });
   });

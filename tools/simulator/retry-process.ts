@@ -140,6 +140,7 @@ export class RetryProcess {
       producer,
       tiers: () => tiers,
       completeAt: () => time.steadyMs() - FETCHED_MS,
+      expectSoon: () => undefined,
       now: () => time.brokerClock.brokersNow(),
       steadyMs: () => time.steadyMs(),
       sleep: (ms) => new Promise((resolve) => agenda.in(ms, resolve)),

@@ -35,6 +35,7 @@ const FILTERS = [
   'message',
   'q',
   'batch',
+  'replay',
   'since',
   'until',
   'endedSince',

@@ -55,7 +55,9 @@ function Loaded({ replay }: { replay: Replay }) {
           <strong>
             {replay.action === 'cancel'
               ? words.cancelledOf(count(replay.sent), count(replay.matched))
-              : words.sentOf(count(replay.sent), count(replay.matched))}
+              : replay.preview
+                ? words.previewOf(count(replay.asked))
+                : words.askedOf(count(replay.asked), count(replay.attempted ?? 0))}
           </strong>
           {replay.preview && <span>{words.isPreview}</span>}
         </div>
@@ -101,19 +103,19 @@ function Loaded({ replay }: { replay: Replay }) {
         </dl>
       </section>
       <Text>
-        <TextLink to={`/deliveries?destination=${replay.destination}`}>
-          {words.seeDeliveries}
-        </TextLink>
+        <TextLink to={`/deliveries?replay=${replay.id}`}>{words.seeDeliveries}</TextLink>
       </Text>
     </Stack>
   );
 }
 
-function Results({ replay: { delivered, failedAgain, superseded } }: { replay: Replay }) {
+function Results({ replay }: { replay: Replay }) {
+  const { delivered, failedAgain, held, superseded } = replay;
   if (delivered === null) return null;
   return (
     <>
       <Text>{words.results(count(delivered), count(failedAgain ?? 0))}</Text>
+      {held !== null && held > 0 && <Text>{words.held(count(held))}</Text>}
       {superseded !== null && superseded > 0 && <Text>{words.superseded(count(superseded))}</Text>}
     </>
   );

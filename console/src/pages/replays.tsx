@@ -25,8 +25,8 @@ const HEAD = [
   words.status,
   words.destination,
   words.from,
-  words.matched,
-  words.sent,
+  words.asked,
+  words.attempted,
   words.delivered,
   words.failedAgain,
   words.started,
@@ -51,16 +51,16 @@ function Past() {
               <TextLink to={`/replays/${replay.id}`}>
                 {names.get(replay.destination) ?? replay.destination}
               </TextLink>
-              {replay.preview && words.preview}
             </td>
             <td>{FROM[replay.origin]}</td>
-            <td>{count(replay.matched)}</td>
+            <td>{count(replay.asked)}</td>
             <td>
-              {count(replay.sent)}
+              {count(replay.attempted ?? replay.sent)}
               {replay.action === 'cancel' && words.cancelled}
               {replay.superseded !== null &&
                 replay.superseded > 0 &&
                 words.superseded(count(replay.superseded))}
+              {replay.held !== null && replay.held > 0 && words.held(count(replay.held))}
             </td>
             <td>{replay.delivered === null ? '–' : count(replay.delivered)}</td>
             <td>{replay.failedAgain === null ? '–' : count(replay.failedAgain)}</td>

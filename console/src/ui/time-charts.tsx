@@ -78,7 +78,8 @@ function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps)
       {...byTime(stepSeconds)}
       data={values.map((value, i) => ({ ...value, at: steps[i]?.at }))}
       series={series}
-      type="stacked"
+      // "stacked" would add up series of different stacks.
+      type="default"
       yAxisProps={WHOLE}
       barProps={({ name }) => ({ onMouseDown: () => (pressed.current = name) })}
       barChartProps={{ ...ACCESSIBLE, ...zoom.chartProps }}
@@ -115,9 +116,10 @@ function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
   const over = limited === 0 ? '' : words.overLimits(words.requests(limited));
   const says = words.callsSummary(count(accepted), count(rejected), over);
   const series = [
-    { name: words.accepted, color: 'blue.7' },
-    { name: words.rejected, color: 'red.7' },
-    { name: words.overLimit, color: 'yellow.7' },
+    { name: words.accepted, color: 'blue.7', stackId: 'calls' },
+    { name: words.rejected, color: 'red.7', stackId: 'calls' },
+    // Requests, each of which may hold many calls.
+    { name: words.overLimit, color: 'yellow.7', stackId: 'requests' },
   ];
   return (
     <Figure title={words.incomingEvents} says={says}>
@@ -148,8 +150,8 @@ export function DeliveriesChart({
     [words.failedAttempts]: found?.failedAttempts ?? 0,
   }));
   const series = [
-    { name: words.delivered, color: 'teal.7' },
-    { name: words.dead, color: 'red.7' },
+    { name: words.delivered, color: 'teal.7', stackId: 'deliveries' },
+    { name: words.dead, color: 'red.7', stackId: 'deliveries' },
     { name: words.failedAttempts, color: 'yellow.7', stackId: 'attempts' },
   ];
   const shown = steps.flatMap(({ found }) => found ?? []);

@@ -15,9 +15,9 @@ import { type Replays } from '../replays/runner';
 import { tryOnEvents } from '../debugger/filters';
 import { compileInTurn } from '../expressions/request-expressions';
 import { type HandlersOf } from '../http/handlers';
-import { pageOfEntries } from '../http/paging';
 import { Problem } from '../http/problem';
 import { lostToDisabled } from '../history/queries';
+import { listDestinations } from './list-destinations';
 import { disableWebhook, enableWebhook, webhookOf } from './disabled-webhooks';
 import { type RequestPreviewDeps, previewRequest } from './preview';
 import { createDestination, destinationView, type Making, patchDestination } from './model';
@@ -53,10 +53,8 @@ export function destinationHandlers(deps: DestinationDeps): HandlersOf<'destinat
   const view = (by: Actor, entry: Entry<Destination>) =>
     destinationView(entry, making(deps, entry.data.id), seesSecrets(by));
   return {
-    'GET /destinations': ({ query, by }) => {
-      const isShown = ({ data }: Entry<Destination>) => data.id !== ALERTS_ID;
-      return pageOfEntries(entries.list('destination'), query, (entry) => view(by, entry), isShown);
-    },
+    'GET /destinations': ({ query, by }) =>
+      listDestinations(deps, query, (entry) => view(by, entry)),
     'POST /destinations': async ({ body, by }) => {
       const id = newId('dst', deps.now());
       const { given, made } = withMadeSecret(body);
@@ -176,7 +174,15 @@ async function recallAll(
   );
   return jobView(
     job,
-    action === 'retry' ? { delivered: 0, failedAgain: 0, superseded: 0 } : undefined,
+    action === 'retry'
+      ? {
+          attempted: 0,
+          delivered: 0,
+          failedAgain: 0,
+          held: 0,
+          superseded: 0,
+        }
+      : undefined,
   );
 }
 

@@ -84,7 +84,7 @@ export function applyEvent(before: DeliveryRow | undefined, event: DeliveryEvent
     record: `${topic}/${String(partition)}/${String(offset)}`,
     tries,
     deadError: event.kind === 'dead' && event.error !== undefined ? storedText(event.error) : null,
-    job: jobAfter(row, event),
+    ...jobAfter(row, event),
   };
   // No other code has a new row yet, so it needs no copy.
   return before ? { ...row, ...changed } : Object.assign(row, changed);

@@ -25,6 +25,8 @@ export interface Filter {
   code?: { from: number; to: number } | undefined;
   /** code of the last attempt's error */
   error?: string | undefined;
+  /** id of the job that sent them last */
+  replay?: string | undefined;
   /** of deliveries */
   ids?: readonly string[] | undefined;
   /** accepted at this time or later, ms since 1970 */
@@ -96,6 +98,7 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
     code,
     status,
     batch,
+    replay,
   } = filter;
   const equal = (columns: Record<string, string | undefined>) =>
     Object.entries(columns).flatMap(([column, value]) =>
@@ -108,6 +111,7 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
       ? `id in (select jsonb_array_elements_text(${param(databaseJson(ids))}::jsonb))`
       : undefined,
     ...equal({ message }),
+    ...equal({ job: replay }),
     batch === undefined ? undefined : `batches @> array[${param(batch)}::text]`,
     ...equal({ user_id: user === undefined ? undefined : storedId(user) }),
     ...equal({ last_error }),
@@ -130,13 +134,14 @@ export function byOneIndex({
   status,
   ids,
   message,
+  replay,
   batch,
   user,
   error,
   code,
   event,
 }: Filter): number {
-  const isStatusFirst = [ids, message, batch, user, error, code, event].every(
+  const isStatusFirst = [ids, message, replay, batch, user, error, code, event].every(
     (value) => value === undefined,
   );
   return isStatusFirst && status !== undefined && destination !== undefined ? 2 : 1;

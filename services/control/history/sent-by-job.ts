@@ -5,14 +5,16 @@ import { REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
  * Names the job that sent a delivery last, a replay or a retry of many, so that its results can be
  * counted. Pure.
  *
- * The status of the row is the result, except for a delivery that was delivered before: it stays
- * delivered, and `jobResult` says what became of the replay. A cancelled replay leaves no job.
+ * `jobResult` says what the status of the row does not. A cancelled replay leaves no job.
  */
 
 /** The fields of the row of a delivery that count here. */
 export interface SentByJob {
   job: string | null;
-  /** of a delivery that was delivered before: none delivered it again; null: the status says it */
+  /**
+   * failed: an attempt of the job failed, and none follows that succeeded; untried: the delivery was
+   * delivered before, and so stays delivered, and is not tried yet; null: the status says it
+   */
   jobResult: 'untried' | 'failed' | null;
 }
 
@@ -24,8 +26,10 @@ export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
 }
 
 /** Returns the job of an undelivered delivery after an event. */
-export function jobAfter({ job }: SentByJob, event: DeliveryEvent): string | null {
-  return isSentAgain(event) ? (event.job ?? null) : job;
+export function jobAfter({ job, jobResult }: SentByJob, event: DeliveryEvent): SentByJob {
+  if (isSentAgain(event)) return { job: event.job ?? null, jobResult: null };
+  if (job === null || event.kind !== 'attempt') return { job, jobResult };
+  return { job, jobResult: event.outcome === 'delivered' ? null : 'failed' };
 }
 
 /** Returns the job of a delivered delivery after an event; the same object if nothing changes. */

@@ -70,6 +70,76 @@ function firstAfter(sorted: readonly Identified[], id: string): number {
   return low;
 }
 
+/** How a list is sorted; a leading "-" turns the order around. */
+type Sort = string | undefined;
+
+/** Names sort alike in every language and process. */
+const NAMES = new Intl.Collator('und');
+
+/**
+ * Returns a page of entries in the order of a value, and of the id where values are equal. The
+ * cursor names the last value and id, so that a page goes on in the right place after a change.
+ * @param valueOf a text or a number
+ * @throws Problem `invalid_fields` for an `after` that is not a cursor
+ */
+export function pageOfSorted<T extends Identified, V>(
+  entries: readonly T[],
+  { limit, after, total, sort }: PageQuery & { sort: Sort },
+  { valueOf, view }: { valueOf: (entry: T) => string | number; view: (entry: T) => V },
+): Page<V> {
+  const turn = sort?.startsWith('-') ? -1 : 1;
+  const compare = (a: Place, b: Place) =>
+    turn * (compareValues(a.value, b.value) || Number(a.id > b.id) - Number(a.id < b.id));
+  const places = entries
+    .map((entry) => ({ entry, value: valueOf(entry), id: entry.data.id }))
+    .sort(compare);
+  const last = after === undefined ? undefined : decodePlace(after);
+  const found = last ? places.filter((place) => compare(place, last) > 0) : places;
+  const page = pageOf(found.slice(0, limit + 1), limit, {
+    nextOf: ({ value, id }) => encodePlace({ value, id }),
+    view: ({ entry }) => view(entry),
+  });
+  return {
+    ...page,
+    ...defined({ total: total ? { count: entries.length, exact: true } : undefined }),
+  };
+}
+
+/** The place of an entry in a sorted list. */
+interface Place {
+  value: string | number;
+  id: string;
+}
+
+function compareValues(a: string | number, b: string | number): number {
+  return typeof a === 'number' && typeof b === 'number'
+    ? a - b
+    : NAMES.compare(String(a), String(b));
+}
+
+function encodePlace({ value, id }: Place): string {
+  return Buffer.from(JSON.stringify([value, id])).toString('base64url');
+}
+
+/** @throws Problem `invalid_fields` */
+function decodePlace(after: string): Place {
+  try {
+    const [value, id] = JSON.parse(Buffer.from(after, 'base64url').toString()) as unknown[];
+    const isValue = typeof value === 'string' || typeof value === 'number';
+    if (isValue && typeof id === 'string') return { value, id };
+  } catch {
+    // It is no cursor.
+  }
+  throw badCursor();
+}
+
+/** Returns whether a part of the name, or of the id, is this text, in upper or lower case. */
+export function isNamed({ id, name }: { id: string; name: string }, q: string | undefined) {
+  if (q === undefined) return true;
+  const text = q.toLowerCase();
+  return name.toLowerCase().includes(text) || id.toLowerCase().includes(text);
+}
+
 /**
  * Returns a page of a list.
  * @param found the page's items, in order, read with a limit of one more. The extra item means that

@@ -100,15 +100,10 @@ export function rowsOf(destinations: readonly Destination[], known: Known) {
         waitsMs: known.nowMs - oldest,
       }),
       successRate: rateOf(whole),
-      lastError: health && isOver(health) ? null : lastErrorOf(health),
+      lastError: lastErrorOf(health),
       oldestWaitingAt: Number.isFinite(oldest) ? new Date(oldest).toISOString() : null,
     };
   });
-}
-
-/** Returns whether something was delivered since the last failure. */
-function isOver({ error, successAt }: Health): boolean {
-  return error !== null && successAt !== null && successAt >= error.at;
 }
 
 /** Points of a line in a row of a table. */

@@ -253,6 +253,10 @@ export function chunkOf(maxPerSecond: number): number {
 export interface JobResults {
   delivered: number;
   failedAgain: number;
+  /** with an attempt of the job */
+  attempted: number;
+  /** without an attempt of the job, and held back */
+  held: number;
   /**
    * without a result of the job: sent again or cancelled later, or deleted; absent: not known yet
    */

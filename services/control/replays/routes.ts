@@ -79,19 +79,29 @@ async function readResults(
   return all;
 }
 
-const NOTHING = { named: 0, settled: 0, delivered: 0, failedAgain: 0, cancelled: 0 };
+const NOTHING = {
+  named: 0,
+  settled: 0,
+  delivered: 0,
+  failedAgain: 0,
+  attempted: 0,
+  held: 0,
+  cancelled: 0,
+};
 
 /**
  * Returns the results of a job, and whether they are final.
  * @param isRead the history has read everything that the job sent
  */
 function judge(job: Job, counts: typeof NOTHING, isRead: boolean, nowMs: number) {
-  const { named, settled, delivered, failedAgain, cancelled } = counts;
+  const { named, settled, delivered, failedAgain, attempted, held, cancelled } = counts;
   const missing = Math.max(0, job.sent - named);
   const isKnown = isRead || missing === 0;
   const results = {
     delivered,
     failedAgain,
+    attempted,
+    held,
     ...defined({ superseded: isKnown ? missing + cancelled : undefined }),
   };
   const isOver = isFinal(job, isKnown ? settled + missing : settled, nowMs);

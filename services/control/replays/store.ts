@@ -2,7 +2,7 @@ import { defined } from '../../../shared/collections/defined';
 import { type Job, type JobResults } from './job';
 import { type Known } from './candidates';
 import { databaseJson, type Database, type Row } from '../history/database';
-import { type DeliveryStatus, OPEN_STATUSES, RETRY_REQUESTED } from '../../../shared/model/reasons';
+import { type DeliveryStatus, OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
 import { lastReplay, type Try } from '../history/tries';
 
@@ -161,6 +161,7 @@ export async function listJobs(
 ): Promise<Job[]> {
   const rows = await database.query(
     `select job from waypost.replays where ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
+       and coalesce(job::jsonb ->> 'preview', 'false') <> 'true'
      order by at desc, id desc limit $3::int`,
     [page.after?.at ?? null, page.after?.id ?? null, page.limit],
   );
@@ -186,10 +187,14 @@ interface CountedResults extends Row {
   named: number;
   delivered: number;
   failedAgain: number;
+  attempted: number;
+  held: number;
   cancelled: number;
   /** that have ended */
   settled: number;
 }
+
+const IS_DELIVERED = `status in ('delivered', 'partly_delivered') and job_result is null`;
 
 /**
  * Returns the results of jobs by the history, which names the last job of each delivery. A delivery
@@ -202,13 +207,14 @@ export async function resultsOf(
   if (ids.length === 0) return new Map();
   const rows = await database.query<CountedResults & { job: string }>(
     `select job, count(*)::bigint as named,
-       count(*) filter (where status in ('delivered', 'partly_delivered') and job_result is null)::bigint as delivered,
-       count(*) filter (where job_result = 'failed' or status = 'dead' or (status = 'retrying' and reason <> $2))
-         ::bigint as "failedAgain",
+       count(*) filter (where ${IS_DELIVERED})::bigint as delivered,
+       count(*) filter (where job_result = 'failed' or status = 'dead')::bigint as "failedAgain",
+       count(*) filter (where job_result = 'failed' or ${IS_DELIVERED})::bigint as attempted,
+       count(*) filter (where status = 'held' and job_result is null)::bigint as held,
        count(*) filter (where status = 'cancelled')::bigint as cancelled,
-       count(*) filter (where job_result is null and status not in (${UNDER_WAY}))::bigint as settled
+       count(*) filter (where status in ('dead', 'cancelled') or (job_result is null and status not in (${UNDER_WAY})))::bigint as settled
      from waypost.deliveries where job in (select jsonb_array_elements_text($1::jsonb)) group by 1`,
-    [databaseJson(ids), RETRY_REQUESTED],
+    [databaseJson(ids)],
   );
   return new Map(rows.map(({ job, ...counted }) => [job, counted]));
 }

@@ -1,3 +1,4 @@
+import { type Query } from '../../../shared/api/operations';
 import { withTimeout } from '../../../shared/runtime/async';
 import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
@@ -9,11 +10,11 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type HandlersOf } from '../http/handlers';
-import { pageOfEntries } from '../http/paging';
+import { isNamed, pageOfEntries, pageOfSorted } from '../http/paging';
 import { Problem } from '../http/problem';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from './model';
 import { type Reader } from '../reading/reader';
-import { listEventNames } from './store';
+import { lastCalls, listEventNames } from './store';
 
 const NEWEST_WITHIN_MS = 1_000;
 
@@ -28,6 +29,29 @@ export interface SourceDeps {
   log: Log;
 }
 
+async function listSources<V>(
+  { entries, history }: SourceDeps,
+  query: Query<'GET /sources'>,
+  view: (entry: Entry<Source>) => V,
+) {
+  const { q, state, sort } = query;
+  const found = entries.list('source');
+  const isShown = ({ data }: Entry<Source>) =>
+    isNamed(data, q) && (state === undefined || data.enabled === (state === 'enabled'));
+  if (sort === undefined) return pageOfEntries(found, query, view, isShown);
+  const shown = found.filter(isShown);
+  const calls = sort.endsWith('lastCall')
+    ? await history.ask((database) =>
+        lastCalls(
+          database,
+          shown.map(({ data }) => data.id),
+        ),
+      )
+    : undefined;
+  const valueOf = ({ data }: Entry<Source>) => (calls ? (calls.get(data.id) ?? 0) : data.name);
+  return pageOfSorted(shown, { ...query, sort }, { valueOf, view });
+}
+
 /** /api/v1/sources */
 export function sourceHandlers(deps: SourceDeps): HandlersOf<'sources'> {
   const { entries, history, encryptor, eventNames, now, log } = deps;
@@ -35,8 +59,7 @@ export function sourceHandlers(deps: SourceDeps): HandlersOf<'sources'> {
   const view = (by: Actor, entry: Entry<Source>) =>
     sourceView(entry, now(), seesSecrets(by) ? openKey : undefined);
   return {
-    'GET /sources': ({ query, by }) =>
-      pageOfEntries(entries.list('source'), query, (entry) => view(by, entry)),
+    'GET /sources': ({ query, by }) => listSources(deps, query, (entry) => view(by, entry)),
     'POST /sources': async ({ body, by }) => {
       const id = newId('src', now());
       const made = { id, key: encryptWriteKey(newWriteKey(), id, encryptor), now: now() };

@@ -50,6 +50,21 @@ export async function listEventNames({ query }: Queries, source: string): Promis
   return rows.map((row) => ({ source, name: row.name, count: row.count, lastAt: row.last_at }));
 }
 
+/** Returns when the last call of each source that is known was accepted, ms since 1970. */
+export async function lastCalls(
+  { query }: Queries,
+  sources: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await query<{ source: string; at: number | null }>(
+    `select source, greatest(
+       (select max(last_at) from waypost.seen_events e where e.source = given.source),
+       (select max(accepted_at) from waypost.deliveries d where d.source = given.source)) as at
+     from jsonb_array_elements_text($1::jsonb) as given(source)`,
+    [databaseJson(sources)],
+  );
+  return new Map(rows.flatMap(({ source, at }) => (at === null ? [] : [[source, at] as const])));
+}
+
 /** Merges duplicates, since one statement must not insert a row twice. */
 function summed(events: readonly EventName[]): EventName[] {
   const sums = new Map<string, EventName>();

@@ -8,10 +8,14 @@ import { type Clock, systemClock } from './clock';
  *   pause of 150 ms made healthy lanes look slow and diverted their records.
  * - `deadlineNow` leaves out only standstills, in which the process was stopped or got no CPU.
  *   Connections may have ended during one.
+ *
+ * It ticks while somebody needs these times, and rests otherwise: then it ticks once a second.
  */
 
 const TICK_MS = 10;
-const MOST_PER_TICK_MS = 15;
+const RESTING_TICK_MS = 1_000;
+/** Part of its interval by which a tick may be late before that counts as a stall. */
+const LATE_SHARE = 0.5;
 /**
  * Period over which the use of the event loop is judged, ms, and the use (0 to 1) that counts as
  * saturated.
@@ -38,15 +42,40 @@ export class StallClock {
   #last: number;
   #judged: { atMs: number; busyMs: number };
   #saturated = false;
-  readonly #stop: () => void;
+  /** number of those who need it to run */
+  #users = 0;
+  #stopped = false;
+  #tickMs = RESTING_TICK_MS;
+  #stop: () => void;
 
   constructor(private readonly time: Clock = systemClock) {
     this.#last = time.steadyMs();
     this.#judged = { atMs: this.#last, busyMs: time.busyMs() };
-    this.#stop = time.every(TICK_MS, () => this.#tick());
+    this.#stop = time.every(RESTING_TICK_MS, () => this.#tick());
   }
 
-  /** ms since construction without stalls; as coarse as the tick */
+  /** Runs until the returned function is called, and until all others have called theirs. */
+  run(): () => void {
+    if (this.#users++ === 0) this.#tickEvery(TICK_MS);
+    return () => {
+      if (--this.#users === 0) this.#tickEvery(RESTING_TICK_MS);
+    };
+  }
+
+  #tickEvery(ms: number): void {
+    if (this.#stopped) return;
+    this.#tick();
+    this.#tickMs = ms;
+    this.#stop();
+    this.#stop = this.time.every(ms, () => this.#tick());
+  }
+
+  /** Gap between ticks from which the process counts as standing still. */
+  get #standstillMs(): number {
+    return this.#tickMs === TICK_MS ? STANDSTILL_MS : RESTING_TICK_MS + STANDSTILL_MS;
+  }
+
+  /** ms since construction without stalls; as coarse as the tick: a second while it rests */
   now(): number {
     return this.#now;
   }
@@ -69,7 +98,7 @@ export class StallClock {
    * @param steadyMs the present time, if the caller has read it
    */
   deadlineNow(steadyMs = this.time.steadyMs()): number {
-    return this.#deadlineNow + Math.min(steadyMs - this.#last, STANDSTILL_MS);
+    return this.#deadlineNow + Math.min(steadyMs - this.#last, this.#standstillMs);
   }
 
   /**
@@ -78,22 +107,23 @@ export class StallClock {
    */
   stoodStillSince(deadlineTime: number): boolean {
     return (
-      this.time.steadyMs() - this.#last > STANDSTILL_MS ||
+      this.time.steadyMs() - this.#last > this.#standstillMs ||
       this.#stoodStillAt > deadlineTime - AFTERMATH_MS
     );
   }
 
   stop(): void {
+    this.#stopped = true;
     this.#stop();
   }
 
   #tick(): void {
     const real = this.time.steadyMs();
-    const counted = Math.min(MOST_PER_TICK_MS, real - this.#last);
+    const counted = Math.min(this.#tickMs * (1 + LATE_SHARE), real - this.#last);
     this.#now += counted;
     this.#stoodStillMs += real - this.#last - counted;
     this.#deadlineNow = this.deadlineNow(real);
-    if (real - this.#last > STANDSTILL_MS) this.#stoodStillAt = this.#deadlineNow;
+    if (real - this.#last > this.#standstillMs) this.#stoodStillAt = this.#deadlineNow;
     this.#last = real;
     if (real - this.#judged.atMs >= JUDGED_MS) this.#judge(real);
   }
@@ -106,4 +136,4 @@ export class StallClock {
 }
 
 /** The stall clock as a request needs it. */
-export type RequestClock = Pick<StallClock, 'deadlineNow' | 'stoodStillSince'>;
+export type RequestClock = Pick<StallClock, 'deadlineNow' | 'stoodStillSince' | 'run'>;

@@ -48,7 +48,10 @@ export class Sender {
   /** the requests with a timeout of their destination, by timeout, each in order of deadline */
   readonly #byTimeout = new Map<number, LinkedList<Exchange>>();
   readonly #stillHolds: PeerCheck;
-  readonly #sweep: NodeJS.Timeout;
+  readonly #sweepMs: number;
+  /** while requests are in flight */
+  #sweep: NodeJS.Timeout | undefined;
+  #stopsClock: () => void = () => undefined;
   readonly #owner: ExchangeOwner = {
     take: (exchange) => this.connections.take(exchange.request, exchange),
     resend: (exchange) => this.#dispatchAnew(exchange),
@@ -61,9 +64,7 @@ export class Sender {
     const connect = createConnector({ ...options, timeoutMs });
     this.#stillHolds = createPeerCheck(options.names, options.guard);
     this.connections = new Connections(connect, options.mostConnections, options.onUnasked);
-    // Let the event loop read first: after a busy moment a response may have arrived unread.
-    const sweep = () => setImmediate(() => this.#sweepOnce());
-    this.#sweep = setInterval(sweep, Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10)));
+    this.#sweepMs = Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10));
   }
 
   get inFlight(): number {
@@ -79,6 +80,7 @@ export class Sender {
 
   /** Calls `done` once, never before it returns, and at the latest one sweep after the deadline. */
   send(request: SendRequest, done: (result: SendResult) => void): void {
+    if (this.#sweep === undefined) this.#startSweeping();
     const exchange = new Exchange(request, this.#owner, this.options.clock, done);
     this.#listOf(request).push(exchange);
     this.#begin(exchange);
@@ -88,7 +90,7 @@ export class Sender {
   async close(): Promise<void> {
     const until = performance.now() + this.longestTimeoutMs + SWEEP_MS;
     while (this.inFlight > 0 && performance.now() < until) await sleep(20);
-    clearInterval(this.#sweep);
+    if (this.#sweep !== undefined) this.#stopSweeping();
     await this.connections.destroy();
   }
 
@@ -138,10 +140,23 @@ export class Sender {
     return list;
   }
 
+  #startSweeping(): void {
+    this.#stopsClock = this.options.clock.run();
+    // Let the event loop read first: after a busy moment a response may have arrived unread.
+    this.#sweep = setInterval(() => setImmediate(() => this.#sweepOnce()), this.#sweepMs);
+  }
+
+  #stopSweeping(): void {
+    clearInterval(this.#sweep);
+    this.#sweep = undefined;
+    this.#stopsClock();
+  }
+
   #sweepOnce(): void {
     const now = this.options.clock.deadlineNow();
     expire(this.#inFlight, this.options.timeoutMs, now);
     for (const [timeoutMs, list] of this.#byTimeout) expire(list, timeoutMs, now);
+    if (this.inFlight === 0 && this.#sweep !== undefined) this.#stopSweeping();
   }
 }
 

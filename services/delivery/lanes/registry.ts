@@ -66,7 +66,7 @@ export interface LaneRegistryOptions {
   pool: SocketSharesOptions;
   /** ms after which an unused lane is dropped */
   keepMs: number;
-  clock: Pick<StallClock, 'now' | 'saturated' | 'stoodStillMs'>;
+  clock: Pick<StallClock, 'now' | 'saturated' | 'stoodStillMs' | 'run'>;
   /** default: the machine's */
   time?: Clock;
   /**
@@ -80,7 +80,10 @@ export interface LaneRegistryOptions {
 export class LaneRegistry {
   readonly #lanes = new Map<string, Lane>();
   readonly #shared: LaneContext;
-  readonly #stops: (() => void)[];
+  readonly #time: Clock;
+  readonly #stopSweep: () => void;
+  /** stops the ticks; undefined while no lane needs them */
+  #stopTicks: (() => void) | undefined;
   /** jobs that wait for this process, counted once per tick; undefined: not counted yet */
   #backlog: number | undefined;
 
@@ -93,11 +96,8 @@ export class LaneRegistry {
       shedBudget: { left: SHED_BUDGET },
       timed: new Set(),
     };
-    const time = options.time ?? systemClock;
-    this.#stops = [
-      time.every(SWEEP_MS, () => this.#dropUnused()),
-      time.every(TICK_MS, () => this.#tick()),
-    ];
+    this.#time = options.time ?? systemClock;
+    this.#stopSweep = this.#time.every(SWEEP_MS, () => this.#dropUnused());
   }
 
   /** by the stall clock, which all lanes share */
@@ -124,6 +124,7 @@ export class LaneRegistry {
 
   /** Returns the lane of a URL, set to the current rate. */
   of(endpoint: LaneUrl): Lane {
+    if (this.#stopTicks === undefined) this.#startTicks();
     let lane = this.#lanes.get(endpoint.lane);
     if (!lane) {
       const onCircuit = (change: 'opened' | 'responded', why: Signal['kind']) => {
@@ -157,7 +158,17 @@ export class LaneRegistry {
   }
 
   stop(): void {
-    for (const stop of this.#stops) stop();
+    this.#stopSweep();
+    this.#stopTicks?.();
+  }
+
+  #startTicks(): void {
+    const stopClock = this.options.clock.run();
+    const stop = this.#time.every(TICK_MS, () => this.#tick());
+    this.#stopTicks = () => {
+      stop();
+      stopClock();
+    };
   }
 
   #tick(): void {
@@ -166,6 +177,10 @@ export class LaneRegistry {
       SHED_BUDGET + Math.ceil(this.#shared.queued.count * SHED_FRACTION);
     // Iterate over a copy: a lane that must wait longer adds itself again.
     for (const lane of [...this.#shared.timed]) lane.tick(this.now());
+    const { sockets, queued, timed } = this.#shared;
+    if (sockets.used > 0 || queued.count > 0 || timed.size > 0) return;
+    this.#stopTicks?.();
+    this.#stopTicks = undefined;
   }
 
   #dropUnused(): void {

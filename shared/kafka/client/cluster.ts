@@ -75,7 +75,7 @@ export async function connectCluster(client: KafkaJs, topic?: string): Promise<C
 /** The connection of kafkajs that fetches use. */
 const FETCHES = 1;
 /** Beyond the longest wait of a fetch. */
-const FETCH_WITHIN_MS = 15_000;
+const FETCH_WITHIN_MS = 10_000;
 
 function fetchOverWire(cluster: Cluster): Cluster['findBroker'] {
   const find = cluster.findBroker.bind(cluster) as unknown as (node: {

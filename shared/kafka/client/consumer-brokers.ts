@@ -25,7 +25,7 @@ import { type ByteReader } from '../protocol/bytes';
 
 const ANSWER_WITHIN_MS = 5_000;
 /** Beyond the longest wait of a fetch. */
-const FETCH_WITHIN_MS = 15_000;
+const FETCH_WITHIN_MS = 10_000;
 /** A process that stops does not wait for a broker that is down. */
 const GOODBYE_MS = 1_000;
 const REQUESTS = 0;

@@ -12,7 +12,8 @@ import { patchHalfConnections } from './half-connected';
  * schedules one itself.
  *
  * Each queue also looks ten times a second for requests that take longer than ten seconds, which
- * woke an idle process more often than its work. Now it looks once a second.
+ * woke an idle process more often than its work. Now it looks once a second, while a request waits
+ * for its answer.
  *
  * The queue has a Map of requests in flight, which keeps past requests with their records and
  * answers until a full garbage collection (compacting-map.ts).
@@ -23,13 +24,14 @@ import { patchHalfConnections } from './half-connected';
 interface RequestQueue {
   inflight: Map<number, InFlight> | CompactingMap<number, InFlight>;
   pending: readonly unknown[];
-  push(request: object): void;
-  scheduleCheckPendingRequests(): void;
+  push: (this: RequestQueue, request: object) => void;
+  sendSocketRequest: (this: RequestQueue, request: object) => void;
+  scheduleCheckPendingRequests: (this: RequestQueue) => void;
   enforceRequestTimeout: boolean;
   requestTimeoutIntervalId: NodeJS.Timeout | null;
-  scheduleRequestTimeoutCheck(): void;
-  isConnected(): boolean;
-  destroy(): void;
+  scheduleRequestTimeoutCheck: (this: RequestQueue) => void;
+  isConnected: (this: RequestQueue) => boolean;
+  destroy: (this: RequestQueue) => void;
 }
 
 interface InFlight {
@@ -75,8 +77,12 @@ export function patchKafkajs(): void {
 }
 
 function patchRequestQueues(): void {
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- both are called with their own `this` below
-  const { scheduleCheckPendingRequests: schedule, push } = queues.prototype;
+  const {
+    scheduleCheckPendingRequests: schedule,
+    push,
+    sendSocketRequest: send,
+    destroy,
+  } = queues.prototype;
   queues.prototype.scheduleCheckPendingRequests = function (this: RequestQueue) {
     if (this.pending.length > 0) schedule.call(this);
   };
@@ -87,15 +93,28 @@ function patchRequestQueues(): void {
     }
     push.call(this, request);
   };
-  queues.prototype.scheduleRequestTimeoutCheck = function (this: RequestQueue) {
-    if (!this.enforceRequestTimeout) return;
-    this.destroy();
-    this.requestTimeoutIntervalId = setInterval(() => {
-      const now = performance.now();
-      this.inflight.forEach((request) => {
-        if (now - (request.startedAt ?? now) > request.requestTimeout) request.timeoutRequest();
-      });
-      if (!this.isConnected()) this.destroy();
-    }, TIMEOUT_CHECK_MS).unref();
+  queues.prototype.sendSocketRequest = function (this: RequestQueue, request: object) {
+    send.call(this, request);
+    this.requestTimeoutIntervalId ??= checkTimeouts(this);
   };
+  // `sendSocketRequest` begins the check of timeouts.
+  queues.prototype.scheduleRequestTimeoutCheck = () => undefined;
+  queues.prototype.destroy = function (this: RequestQueue) {
+    destroy.call(this);
+    this.requestTimeoutIntervalId = null;
+  };
+}
+
+function checkTimeouts(queue: RequestQueue): NodeJS.Timeout | null {
+  if (!queue.enforceRequestTimeout) return null;
+  const check = setInterval(() => {
+    const now = performance.now();
+    queue.inflight.forEach((request) => {
+      if (now - (request.startedAt ?? now) > request.requestTimeout) request.timeoutRequest();
+    });
+    if (queue.inflight.size > 0 && queue.isConnected()) return;
+    clearInterval(check);
+    if (queue.requestTimeoutIntervalId === check) queue.requestTimeoutIntervalId = null;
+  }, TIMEOUT_CHECK_MS).unref();
+  return check;
 }

@@ -53,8 +53,8 @@ interface Pending {
   until: number;
 }
 
-/** How often unanswered requests are looked for. */
-const CHECK_MS = 1_000;
+/** Unanswered requests are looked for this long after the deadline of the first. */
+const LATE_MS = 500;
 const SIZE_BYTES = 4;
 const LAST_ID = -(2 ** 31);
 const NOTHING = new ByteReader(Buffer.alloc(0));
@@ -69,6 +69,8 @@ export class Wire {
   #connecting: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #check: NodeJS.Timeout | undefined;
+  /** when `#check` is due, by `performance.now()` */
+  #checkAt = Infinity;
   /** no request is sent before, by `performance.now()` */
   #throttledUntil = 0;
   readonly #disconnect: () => Promise<unknown>;
@@ -196,23 +198,26 @@ export class Wire {
       return;
     }
     writer.int32At(writer.length - SIZE_BYTES, 0);
-    this.#pending.set(id, { done, flexible, until: performance.now() + timeoutMs });
-    this.#check ??= setInterval(() => this.#closeIfOverdue(), CHECK_MS).unref();
+    const until = performance.now() + timeoutMs;
+    this.#pending.set(id, { done, flexible, until });
+    if (until < this.#checkAt - LATE_MS) this.#checkAfter(until);
     connection.socket.write(writer.take());
+  }
+
+  #checkAfter(until: number): void {
+    clearTimeout(this.#check);
+    this.#checkAt = until + LATE_MS;
+    const waitMs = this.#checkAt - performance.now();
+    this.#check = setTimeout(() => this.#closeIfOverdue(), waitMs).unref();
   }
 
   /** A connection with an overdue answer is not used again. */
   #closeIfOverdue(): void {
-    const now = performance.now();
-    for (const { until } of this.#pending.values()) {
-      if (now > until) {
-        void this.close(new Error('the broker gave no answer in time'));
-        return;
-      }
-    }
-    if (this.#pending.size > 0) return;
-    clearInterval(this.#check);
-    this.#check = undefined;
+    this.#checkAt = Infinity;
+    let first = Infinity;
+    for (const { until } of this.#pending.values()) first = Math.min(first, until);
+    if (performance.now() > first) void this.close(new Error('the broker gave no answer in time'));
+    else if (first < Infinity) this.#checkAfter(first);
   }
 
   #answered(id: number, payload: Buffer): void {

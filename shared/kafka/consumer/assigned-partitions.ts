@@ -62,6 +62,14 @@ export class AssignedPartitions {
     if (fresh.size > 0) void this.#begin([...fresh.values()]);
   }
 
+  /**
+   * Returns whether the partitions are of this member: after a lost session, another one may own
+   * them, and the new member has not got its assignment yet.
+   */
+  isOf(memberId: string): boolean {
+    return memberId !== '' && memberId === this.#memberId;
+  }
+
   /** Starts no more records of any partition. */
   drainAll(how: 'drain' | 'fence'): void {
     this.#isFenced ||= how === 'fence';
@@ -233,7 +241,10 @@ export class AssignedPartitions {
         this.parts.log.warn({ id, reason: messageOf(error) }, 'offsets.not_read');
       }
       await sleep(RETRY_MS);
-      if (this.partitions.get(id) !== partition) return undefined;
+      if (this.partitions.get(id) === partition) continue;
+      // It may be taken back from a lost session.
+      partition.position.goOn();
+      return undefined;
     }
   }
 

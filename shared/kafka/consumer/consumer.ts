@@ -56,7 +56,8 @@ const BEAT_SHARED_MS = 300;
 /** The round that gives released partitions to their new owners follows soon. */
 const BEAT_AFTER_ROUND_MS = 100;
 const AFTER_ROUND_MS = 3_000;
-const BEAT_ALONE_MS = 1_000;
+/** Three times within a session: nobody waits for a lone member. */
+const BEAT_ALONE_MS = 2_000;
 /** New partitions are read after this time. */
 const METADATA_MAX_AGE_MS = 30_000;
 /** The same while a topic is missing, or a partition has no leader. */
@@ -119,7 +120,7 @@ export class KafkaConsumption implements Consumption {
   #enteredAt = -Infinity;
   #beatAt = -Infinity;
   #lookedAt = -Infinity;
-  /** when the coordinator last said that this is a member */
+  /** when a request was sent to which the coordinator answered that this is a member */
   #heardAt = 0;
 
   constructor(
@@ -136,7 +137,7 @@ export class KafkaConsumption implements Consumption {
       claims: () => this.#membership.claims(this.#topics),
       assign: (members) => this.#assign(members),
       onRound: (round) => this.#enter(round),
-      onHeard: (generation) => this.#heard(generation),
+      onHeard: (generation, sentAt) => this.#heard(generation, sentAt),
       onLost: () => this.#fence('consumer.session_lost'),
       log,
     });
@@ -166,7 +167,7 @@ export class KafkaConsumption implements Consumption {
     this.#dispatcher = new Dispatcher({
       onRecord: (record) => options.onRecord(record),
       onResumed: () => this.#fetcher.wake(),
-      stopping: () => this.#stopping,
+      mayStart: () => this.#mayStart(),
       onFull: ({ topic, number: partition, offsets }) =>
         log.warn(
           { group: options.group, topic, partition, deferred: offsets.released },
@@ -174,7 +175,7 @@ export class KafkaConsumption implements Consumption {
         ),
     });
     this.#committer = new Committer({
-      partitions: () => (this.#member.isJoined ? this.#held() : []),
+      partitions: () => (this.#owned.isOf(this.#member.memberId) ? this.#held() : []),
       send: (commits) => this.#commit(commits),
       after: () => this.#owned.letGo(),
       log,
@@ -321,12 +322,12 @@ export class KafkaConsumption implements Consumption {
     return this.#membership.assign(counts, joining);
   }
 
-  #heard(generation: number): void {
-    this.#heardAt = performance.now();
+  #heard(generation: number, sentAt: number): void {
+    this.#heardAt = Math.max(this.#heardAt, sentAt);
     this.#liveness.recordPoll();
     if (this.#member.isJoining) return;
     this.#membership.onHeartbeat(generation);
-    if (!this.#fenced) return;
+    if (!this.#fenced || this.#isInDoubt) return;
     this.#fenced = false;
     this.joined = true;
     this.#owned.reopenAll();
@@ -344,8 +345,22 @@ export class KafkaConsumption implements Consumption {
     this.#owned.drainAll('fence');
   }
 
+  /** The coordinator may have ended the session. */
+  get #isInDoubt(): boolean {
+    return performance.now() - this.#heardAt > SESSION_MS;
+  }
+
+  /**
+   * Returns whether a record may be started. It may be the first to run after the process stood
+   * still, before the timer.
+   */
+  #mayStart(): boolean {
+    if (this.#isInDoubt) this.#fence('consumer.session_in_doubt');
+    return !this.#stopping && !this.#fenced;
+  }
+
   #take(id: string, partition: Partition, records: readonly FetchedRecord[]): void {
-    if (this.#stopping || !this.#membership.assigned.has(id)) return;
+    if (!this.#mayStart() || !this.#membership.assigned.has(id)) return;
     brokerClock.read(records.at(-1)?.timestamp ?? 0);
     const gap = COMPACTED.has(partition.topic) ? 0 : partition.gapBefore(records);
     if (gap > 0) this.#expired(partition, gap);
@@ -417,9 +432,7 @@ export class KafkaConsumption implements Consumption {
 
   readonly #tick = (): void => {
     const now = performance.now();
-    // The last heartbeat was sent some time before a stall began.
-    if (now - this.#timerAt > SESSION_MS / 2) this.#fence('consumer.stalled');
-    if (now - this.#heardAt > SESSION_MS) this.#fence('consumer.session_in_doubt');
+    if (this.#isInDoubt) this.#fence('consumer.session_in_doubt');
     if (this.#readsDeferred && this.joined) {
       this.#readsDeferred = false;
       this.#owned.readDeferred();
@@ -440,7 +453,8 @@ export class KafkaConsumption implements Consumption {
 
   get #beatMs(): number {
     if (performance.now() - this.#enteredAt < AFTER_ROUND_MS) return BEAT_AFTER_ROUND_MS;
-    return this.#isAlone ? BEAT_ALONE_MS : BEAT_SHARED_MS;
+    if (!this.#isAlone) return BEAT_SHARED_MS;
+    return this.#leaders.isIncomplete ? INCOMPLETE_AGE_MS : BEAT_ALONE_MS;
   }
 
   #isBusy(): boolean {

@@ -15,7 +15,8 @@ export interface DispatcherOptions {
   onRecord: (record: OpenRecord) => DispatchResult;
   /** called when a partition has no buffered records any more, and can be fetched again */
   onResumed: () => void;
-  stopping: () => boolean;
+  /** returns whether buffered records may be started */
+  mayStart: () => boolean;
   /**
    * called once when a partition stops, because a deferred record is too far behind
    * (`OffsetTracker.isFull`)
@@ -57,14 +58,18 @@ export class Dispatcher {
       return;
     }
     const until = this.#turn();
-    for (const [i, message] of messages.entries()) {
+    let i = 0;
+    for (const message of messages) {
       if (this.#now() >= until) {
         this.#keep(partition, messages.slice(i));
         this.#late.add(partition);
         return;
       }
       const result = this.#offer(partition, message);
-      if (result === 'accepted') continue;
+      if (result === 'accepted') {
+        i++;
+        continue;
+      }
       this.#keep(partition, messages.slice(i));
       if (result === 'busy') return;
       this.#againIn(partition, result.againInMs);
@@ -74,7 +79,7 @@ export class Dispatcher {
 
   dispatchBuffered(partition: Partition): void {
     const { buffered } = partition;
-    if (!buffered || this.options.stopping()) return;
+    if (!buffered || !this.options.mayStart()) return;
     partition.buffered = undefined;
     this.dispatch(partition, buffered);
     if (!partition.waits) this.options.onResumed();

@@ -17,7 +17,8 @@ import { type Partition, type TopicPartition } from './partition';
 /**
  * Fetches the partitions of a consumer. Each broker has one fetch in flight, in a session, over all
  * partitions that are read from it. Whenever the log of a partition may have changed, its next fetch
- * compares the position first (position.ts).
+ * compares the position first (position.ts). A long fetch is interrupted for a partition that it does
+ * not ask for.
  */
 
 /** Pause after a failed fetch, and of a partition that was refused. */
@@ -114,8 +115,10 @@ export class Fetcher {
 
   /** The leader compares the position before a replica is read. */
   #nodeOf(partition: Partition, leader: Leader | undefined): number | undefined {
+    if (!leader) return undefined;
+    partition.position.askFrom(leader);
     const replica = this.#replicas.get(partition);
-    if (!replica || !leader) return leader?.node;
+    if (!replica) return leader.node;
     if (partition.position.isProven && performance.now() < replica.until) return replica.node;
     this.#replicas.delete(partition);
     this.wake();
@@ -129,6 +132,10 @@ function isReadable({ position, draining, waits }: Partition): boolean {
 
 export function placeOf({ topic, number }: Partition, prefix: string): TopicPartition {
   return { topic: prefix + topic, number };
+}
+
+function placeIn(topicId: string, partition: number): string {
+  return `${topicId}/${String(partition)}`;
 }
 
 /** Knows from which broker a partition is read. */
@@ -146,6 +153,8 @@ interface Asked {
   id: string;
   partition: Partition;
   offset: number;
+  /** as it was known then */
+  leader: Leader;
 }
 
 /** Fetches from one broker. */
@@ -156,6 +165,9 @@ class NodeFetcher {
   readonly #session = new FetchSession();
   readonly #throttle = new FetchThrottle();
   readonly #wait: IdleWait;
+  #isFetching = false;
+  /** the last fetch was ended for a partition that it lacked */
+  #isInterrupted = false;
   /** by topic id and partition */
   #asked = new Map<string, Asked>();
 
@@ -169,6 +181,7 @@ class NodeFetcher {
 
   /** Fetches, if there is anything to fetch and no fetch in flight. */
   run(): void {
+    if (this.#isBusy) this.#interruptIfLong();
     if (this.#isBusy || this.#stopped || !this.#hasWork()) return;
     this.#isBusy = true;
     if (!this.#connection?.isOpen) {
@@ -183,6 +196,24 @@ class NodeFetcher {
   stop(): void {
     this.#stopped = true;
     this.#connection?.close();
+  }
+
+  /** Ends a fetch that may wait for seconds, so that the next one asks for a partition that it lacks. */
+  #interruptIfLong(): void {
+    if (!this.#isFetching || !this.#wait.isLong || this.#isInterrupted) return;
+    for (const partition of this.parts.partitions.values()) {
+      const leader = this.#sourceOf(partition);
+      if (!leader || this.#asksFor(partition, leader)) continue;
+      this.#wait.markActive();
+      this.#isInterrupted = true;
+      this.#connection?.close();
+      return;
+    }
+  }
+
+  #asksFor(partition: Partition, { topicId }: Leader): boolean {
+    const asked = this.#asked.get(placeIn(topicId, partition.number));
+    return asked?.partition === partition && asked.offset === partition.position.fetchFrom;
   }
 
   #hasWork(): boolean {
@@ -228,10 +259,11 @@ class NodeFetcher {
     const { log, onTurn, lookForLeaders } = this.parts;
     log.debug({ broker: this.node, reason: messageOf(error) }, 'fetch.failed');
     onTurn();
-    setTimeout(() => {
+    const again = () => {
       this.#isBusy = false;
       lookForLeaders();
-    }, AGAIN_MS);
+    };
+    setTimeout(again, this.#isInterrupted ? 0 : AGAIN_MS);
   }
 
   readonly #fetch = (): void => {
@@ -242,6 +274,7 @@ class NodeFetcher {
       return;
     }
     const { maxWaitTime, minBytes } = this.#wait.nextFetchWait();
+    this.#isInterrupted = false;
     const { maxBytes, rack } = this.parts;
     const session = this.#session.next(topics);
     const isProven = [...this.#asked.values()].every(
@@ -255,6 +288,7 @@ class NodeFetcher {
       // A replica may not have cut its log yet: the leader compares.
       rack: isProven ? rack : '',
     };
+    this.#isFetching = true;
     connection.fetch(input, this.#answered);
   };
 
@@ -268,18 +302,18 @@ class NodeFetcher {
       const leader = this.#sourceOf(partition);
       if (!leader) continue;
       const { topicId, epoch: leaderEpoch } = leader;
-      partition.position.askFrom(leader);
       const offset = partition.position.fetchFrom;
       let topic = topics.get(topicId);
       if (!topic) topics.set(topicId, (topic = { topic: topicId, partitions: [] }));
       const { maxBytesPerPartition: maxBytes } = this.parts;
       topic.partitions.push({ partition: partition.number, leaderEpoch, offset, maxBytes });
-      this.#asked.set(`${topicId}/${String(partition.number)}`, { id, partition, offset });
+      this.#asked.set(placeIn(topicId, partition.number), { id, partition, offset, leader });
     }
     return [...topics.values()];
   }
 
   readonly #answered = (error: Error | undefined, answer: FetchAnswer | undefined): void => {
+    this.#isFetching = false;
     if (this.#stopped) return;
     if (!answer) return this.#failed(error);
     let hasSession: boolean;
@@ -299,13 +333,13 @@ class NodeFetcher {
 
   /** @returns the number of records in the answer */
   #take(fetched: FetchedPartition): number {
-    const asked = this.#asked.get(`${fetched.topic}/${String(fetched.partition)}`);
+    const asked = this.#asked.get(placeIn(fetched.topic, fetched.partition));
     if (!asked) return 0;
-    const { id, partition, offset } = asked;
+    const { id, partition, offset, leader } = asked;
     const { position } = partition;
-    // It may have been given up since the request, or begin elsewhere.
+    // It may have been given up since the request, begin elsewhere, or have another leader.
     const isCurrent = this.parts.partitions.get(id) === partition && isReadable(partition);
-    if (!isCurrent || position.fetchFrom !== offset) return 0;
+    if (!isCurrent || position.fetchFrom !== offset || !position.asks(leader)) return 0;
     if (fetched.errorCode !== 0) {
       this.#refused(asked, fetched);
       return 0;

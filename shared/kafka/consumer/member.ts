@@ -49,8 +49,11 @@ interface MemberParts {
   /** assigns the partitions of a round, as its leader. @throws to try the round again */
   assign: (members: readonly JoinedMember[]) => Promise<MemberAssignment[]>;
   onRound: (round: Round) => void;
-  /** called when the coordinator has answered that this is a member of the generation */
-  onHeard: (generation: number) => void;
+  /**
+   * called when the coordinator has answered that this is a member of the generation
+   * @param sentAt when it was asked, by `performance.now()`: the answer may have waited here
+   */
+  onHeard: (generation: number, sentAt: number) => void;
   /** called when others may own the partitions */
   onLost: () => void;
   log: Log;
@@ -94,8 +97,9 @@ export class Member {
     if (this.#isBeating || !this.isJoined) return;
     this.#isBeating = true;
     const member = this.#id();
+    const sentAt = performance.now();
     const noted = this.parts.requests.heartbeat(member).then(
-      (errorCode) => this.#noted(member.generation, errorCode),
+      (errorCode) => this.#noted(member.generation, sentAt, errorCode),
       (error: unknown) => this.#failed(error),
     );
     void noted.finally(() => (this.#isBeating = false));
@@ -104,11 +108,12 @@ export class Member {
   /** Commits offsets. @returns the answer for each partition @throws without an answer */
   async commit(commits: readonly OutCommit[]) {
     const member = this.#id();
+    const sentAt = performance.now();
     const answers = await this.parts.requests.commit(member, commits);
     const refused = answers.find(
       ({ errorCode }) => errorCode !== 0 && errorCode !== ERROR.unknownTopic,
     );
-    this.#noted(member.generation, refused?.errorCode ?? 0);
+    this.#noted(member.generation, sentAt, refused?.errorCode ?? 0);
     return answers;
   }
 
@@ -131,11 +136,11 @@ export class Member {
   }
 
   /** Acts on the answer to a heartbeat or a commit. */
-  #noted(generation: number, errorCode: number): void {
+  #noted(generation: number, sentAt: number, errorCode: number): void {
     // A round decides by itself, and may have begun or ended since the request.
     const isCurrent = generation === this.#generation && !this.#left;
     if (!isCurrent) return;
-    if (errorCode === 0 || errorCode === ERROR.rebalancing) this.parts.onHeard(generation);
+    if (errorCode === 0 || errorCode === ERROR.rebalancing) this.parts.onHeard(generation, sentAt);
     if (errorCode === 0 || this.isJoining) return;
     if (errorCode === ERROR.rebalancing) return this.join();
     if (errorCode === ERROR.unknownMember || errorCode === ERROR.illegalGeneration) {

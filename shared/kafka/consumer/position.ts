@@ -90,11 +90,16 @@ export class Position {
   }
 
   /** Notes whom the next fetch asks: a new topic or epoch means that the log may have changed. */
-  askFrom({ topicId, epoch }: { topicId: string; epoch: number }): void {
-    if (topicId === this.#topicId && epoch === this.#leaderEpoch) return;
-    this.#topicId = topicId;
-    this.#leaderEpoch = epoch;
+  askFrom(leader: { topicId: string; epoch: number }): void {
+    if (this.asks(leader)) return;
+    this.#topicId = leader.topicId;
+    this.#leaderEpoch = leader.epoch;
     this.doubt();
+  }
+
+  /** Returns whether `askFrom` was last called with this leader. */
+  asks({ topicId, epoch }: { topicId: string; epoch: number }): boolean {
+    return topicId === this.#topicId && epoch === this.#leaderEpoch;
   }
 
   /** Lets the next fetch compare the last record, because the log may have changed. */

@@ -26,6 +26,8 @@ const FIRST_REFRESH_MS = 50;
 const LONGEST_REFRESH_MS = 1_000;
 /** New partitions of a topic are used after this time. */
 const METADATA_MAX_AGE_MS = 300_000;
+/** How often the age of records is looked at. */
+const EXPIRY_MS = 250;
 /** Overhead of a record beside key, value and headers. */
 const RECORD_OVERHEAD_BYTES = 64;
 /** A broker that does not answer must not delay the end of the process. */
@@ -77,12 +79,6 @@ export class KafkaBatchProducer implements BatchProducer {
     this.#accumulator = accumulator;
     this.#meter = meterProducer(this, options, () => accumulator.blocked(performance.now()));
     this.#failures = new FailureLog(log);
-    if (deliveryTimeoutMs !== 'retry') {
-      this.#expiry = setInterval(
-        () => this.#giveUpOnOld(performance.now()),
-        Math.min(250, deliveryTimeoutMs),
-      ).unref();
-    }
   }
 
   get pendingBytes(): number {
@@ -121,6 +117,7 @@ export class KafkaBatchProducer implements BatchProducer {
     return new Promise((resolve, reject) => {
       Object.assign(ticket, { at: now, resolve, reject });
       this.#sends.add(ticket);
+      this.#watchAge();
       let freeAt = Infinity;
       for (const item of items) freeAt = Math.min(freeAt, this.#accumulator.push(item, item.queue));
       // An answer, or the timer, starts the next request, unless the timer is due only later.
@@ -243,6 +240,19 @@ export class KafkaBatchProducer implements BatchProducer {
     }
     this.#accumulator.dropSettled();
     this.#sends.clear();
+  }
+
+  /** Looks for old records while there are any. */
+  #watchAge(): void {
+    const { deliveryTimeoutMs } = this.options;
+    if (this.#expiry || deliveryTimeoutMs === 'retry') return;
+    const look = () => {
+      this.#giveUpOnOld(performance.now());
+      if (this.#sends.open > 0) return;
+      clearInterval(this.#expiry);
+      this.#expiry = undefined;
+    };
+    this.#expiry = setInterval(look, Math.min(EXPIRY_MS, deliveryTimeoutMs)).unref();
   }
 
   /** Rejects old records. Kafka may still write those in flight. */

@@ -68,14 +68,19 @@ function writeRecord(
 ): void {
   const keyBytes = key === null ? -1 : sizeOf(key);
   const valueBytes = value === null ? -1 : sizeOf(value);
-  const texts = headers === undefined ? [] : Object.entries(headers);
-  let size = FIXED_BYTES + sizeOfVarint(offsetDelta) + sizeOfVarint(texts.length);
+  // Several for each webhook: pairs of names and texts would be an array for each header.
+  let count = 0;
+  let size = FIXED_BYTES + sizeOfVarint(offsetDelta);
+  for (const name in headers) {
+    count++;
+    size += textSize(name) + textSize(headers[name] ?? '');
+  }
+  size += sizeOfVarint(count);
   size +=
     sizeOfVarint(keyBytes) +
     Math.max(0, keyBytes) +
     sizeOfVarint(valueBytes) +
     Math.max(0, valueBytes);
-  for (const [name, text] of texts) size += textSize(name) + textSize(text);
 
   to.varint(size);
   to.int8(0);
@@ -83,8 +88,9 @@ function writeRecord(
   to.varint(offsetDelta);
   to.varintBytes(key, keyBytes);
   to.varintBytes(value, valueBytes);
-  to.varint(texts.length);
-  for (const [name, text] of texts) {
+  to.varint(count);
+  for (const name in headers) {
+    const text = headers[name] ?? '';
     to.varintBytes(name, sizeOf(name));
     to.varintBytes(text, sizeOf(text));
   }

@@ -42,17 +42,33 @@ const replay = (fields: Partial<Replay>) => ({
   id: 'rpl_1',
   action: 'replay',
   destination: 'dst_1',
-  matched: 10,
+  asked: 10,
   sent: 0,
+  attempted: 0,
   delivered: 0,
   failedAgain: 0,
+  held: 0,
   preview: false,
   progress: 0,
   error: null,
   ...fields,
 });
-const RUNNING = replay({ status: 'running', progress: 0.5, sent: 5, delivered: 5 });
-const DONE = replay({ status: 'done', progress: 1, sent: 10, delivered: 9, failedAgain: 1 });
+const RUNNING = replay({
+  status: 'running',
+  progress: 0.5,
+  sent: 5,
+  attempted: 5,
+  delivered: 4,
+  held: 1,
+});
+const DONE = replay({
+  status: 'done',
+  progress: 1,
+  sent: 10,
+  attempted: 10,
+  delivered: 9,
+  failedAgain: 1,
+});
 
 describe('a job that is followed', () => {
   test('prints progress once and in order through a broken connection, then a result', async () => {
@@ -66,15 +82,15 @@ describe('a job that is followed', () => {
     );
     const { code, out, err } = await follow('replay', 'show', 'rpl_1', '--follow').ended;
     expect(err.split('\n')).toEqual([
-      'counting 0 %: 0 of 10 sent',
-      'running 50 %: 5 of 10 sent',
+      'counting 0 %: 10 asked, 0 attempted, 0 delivered',
+      'running 50 %: 10 asked, 5 attempted, 4 delivered, 1 still held',
       expect.stringMatching(/^No response at .*Trying again/),
       'Control is back.',
       '',
     ]);
     expect([code, out]).toEqual([
       0,
-      expect.stringMatching(/status +done\n.*\n.*\nsent +10\ndelivered +9\n/),
+      expect.stringMatching(/status +done\n.*\nasked +10\nattempted +10\ndelivered +9\n/),
     ]);
   });
 
@@ -104,7 +120,7 @@ describe('a job that is followed', () => {
 
   test('is left running by Ctrl-C, which prints its state and ends with code 0', async () => {
     answer = inOrder(RUNNING);
-    await follow('replay', 'show', 'rpl_1', '--follow').said(/5 of 10 sent/);
+    await follow('replay', 'show', 'rpl_1', '--follow').said(/5 attempted/);
     const { code, out } = await running!.interrupt();
     expect([code, out]).toEqual([0, expect.stringMatching(/status +running 50 %/)]);
     expect(asked.filter((path) => !path.startsWith('GET '))).toEqual([]);

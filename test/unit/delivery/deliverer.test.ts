@@ -76,7 +76,12 @@ class Story {
       sender: { send: (request, done) => this.#send(request, done) },
       producer: this.producer,
       divertProducer: { ...this.producer, send: (records) => this.#append(records) },
-      clock: { now: () => Date.now() - START, saturated: false, stoodStillMs: 0 },
+      clock: {
+        now: () => Date.now() - START,
+        saturated: false,
+        stoodStillMs: 0,
+        run: () => () => undefined,
+      },
       time: { ...systemClock, brokerMs: () => Date.now() },
       log: createLog('test', 'silent'),
       tiersMs: TIERS,

@@ -1,7 +1,7 @@
 import { IdleWait } from '../../../shared/kafka/idle-wait';
 
 const BUSY = { maxWaitTime: 100, minBytes: 64_000 };
-const IDLE = { maxWaitTime: 500, minBytes: 1 };
+const IDLE = { maxWaitTime: 5_000, minBytes: 1 };
 
 function setUp() {
   const at = { ms: 0 };

@@ -131,6 +131,7 @@ class RetryProcess {
       producer,
       tiers: () => tiers,
       completeAt: () => Infinity,
+      expectSoon: () => undefined,
       now: () => broker.now,
       steadyMs: () => agenda.now,
       sleep: (ms) => new Promise((resolve) => agenda.in(ms, () => this.#alive && resolve())),

@@ -18,6 +18,13 @@ beforeAll(async () => {
     anEvent({ delivery: 'dlv_1' }),
     aFailure({ delivery: 'dlv_2', acceptedAt: at(1) }),
     aWait({ delivery: 'dlv_3', acceptedAt: at(2), destination: 'dst_2' }),
+    aWait({
+      delivery: 'dlv_3',
+      reason: 'retry_requested',
+      job: 'rpl_1',
+      hop: 2,
+      destination: 'dst_2',
+    }),
     aDeath({ delivery: 'dlv_4', acceptedAt: at(3), at: at(60) }),
     aDeath({ delivery: 'dlv_5', acceptedAt: at(4), at: at(120) }),
   ];
@@ -35,6 +42,8 @@ test.each([
   ['user=user-1&destination=dst_1', 4],
   [`since=${at(2)}`, 3],
   [`status=dead&endedSince=${at(60)}&endedUntil=${at(120)}`, 1],
+  ['replay=rpl_1', 1],
+  ['replay=rpl_2', 0],
   ['user=nobody', 0],
 ])('deliveries with the filter "%s" are counted: %d', async (filter, count) => {
   const { data, total } = await get(`/deliveries?${filter}&total=true`);

@@ -143,12 +143,12 @@ describe('all that waits at a destination', () => {
       aWait({ delivery, destination, n: 1, hop: 1, reason: RETRY_REQUESTED, job: id, at: at(30) });
     await record(...['dlv_1', 'dlv_2', 'dlv_3'].map(retried));
     historyHasRead = true;
-    expect(await job(id)).toMatchObject({ delivered: 0, failedAgain: 0 });
+    expect(await job(id)).toMatchObject({ asked: 3, attempted: 0, delivered: 0, failedAgain: 0 });
     await record(
       anEvent({ delivery: 'dlv_1', destination, n: 2, hop: 1, at: at(31) }),
       aFailure({ delivery: 'dlv_2', destination, n: 2, hop: 1, at: at(31) }),
     );
-    expect(await job(id)).toMatchObject({ delivered: 1, failedAgain: 1 });
+    expect(await job(id)).toMatchObject({ attempted: 2, delivered: 1, failedAgain: 1, held: 0 });
     await record(
       aDeath({ delivery: 'dlv_2', destination, n: 2, hop: 2, at: at(32) }),
       anEvent({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(32) }),

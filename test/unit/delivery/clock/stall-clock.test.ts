@@ -21,12 +21,13 @@ function setUp() {
     after: () => () => undefined,
   };
   const clock = new StallClock(time);
+  const rest = clock.run();
   const tick = (ms: number, busy = 0) => {
     at.steadyMs += ms;
     at.busyMs += ms * busy;
     act();
   };
-  return { clock, at, tick };
+  return { clock, at, tick, rest };
 }
 
 /** Returns a clock that ticked at these real times, read at `realNow`; ms since construction. */
@@ -58,6 +59,38 @@ describe('the time for estimates of latency', () => {
     for (let i = 0; i < turns; i++) tick(ms, busy);
     expect(clock.saturated).toBe(saturated);
   });
+});
+
+test('counts all of the time for which it rests, although it ticks once a second then', () => {
+  const { clock, at, tick, rest } = setUp();
+  rest();
+  tick(1_000);
+  tick(1_000);
+  at.steadyMs += 700;
+  const restAgain = clock.run();
+  expect([clock.now(), clock.stoodStillMs, clock.stoodStillSince(0)]).toEqual([2_700, 0, false]);
+  restAgain();
+});
+
+test('ticks a hundred times a second until the last of its users needs it no more', () => {
+  const intervals: number[] = [];
+  const time = {
+    wallMs: () => 0,
+    brokerMs: () => 0,
+    steadyMs: () => 0,
+    busyMs: () => 0,
+    every: (ms: number) => {
+      intervals.push(ms);
+      return () => undefined;
+    },
+    after: () => () => undefined,
+  };
+  const clock = new StallClock(time);
+  const [first, second] = [clock.run(), clock.run()];
+  first();
+  expect(intervals).toEqual([1_000, 10]);
+  second();
+  expect(intervals).toEqual([1_000, 10, 1_000]);
 });
 
 describe('the time for deadlines', () => {

@@ -10,16 +10,22 @@ const WAITING = 1_500;
 
 /** Creates the lanes of a process with a busy event loop, and a settable clock. */
 function setUp() {
-  const clock = { at: 0, saturated: true, stoodStillMs: 0, now: () => clock.at };
-  const ticks: (() => void)[] = [];
+  const clock = {
+    at: 0,
+    saturated: true,
+    stoodStillMs: 0,
+    now: () => clock.at,
+    run: () => () => undefined,
+  };
+  const ticks = new Set<() => void>();
   const time = {
     wallMs: () => clock.at,
     brokerMs: () => clock.at,
     steadyMs: () => clock.at,
     busyMs: () => clock.at,
     every: (_: number, act: () => void) => {
-      ticks.push(act);
-      return () => undefined;
+      ticks.add(act);
+      return () => void ticks.delete(act);
     },
     after: () => () => undefined,
   };
@@ -47,14 +53,27 @@ function setUp() {
     }
   };
   const tick = () => {
-    for (const act of ticks) act();
+    for (const act of [...ticks]) act();
   };
-  return { lanes, clock, started, offer, tick };
+  return { lanes, clock, started, offer, tick, ticks };
 }
 
 function endpoint(lane: string, maxPerSecond?: number): Endpoint {
   return anEndpoint({ lane, hash: lane, shards: 1, ...defined({ maxPerSecond }) });
 }
+
+test('no timer ticks but while a lane has a job', () => {
+  const { lanes, clock, started, offer, tick, ticks } = setUp();
+  const [only] = ticks;
+  offer(endpoint('quick'), 1);
+  tick();
+  const busy = ticks.size;
+  lanes.of(endpoint('quick')).freePlace(started[0]!, clock.at, { kind: 'ok' });
+  tick();
+  expect([busy, [...ticks]]).toEqual([2, [only]]);
+  offer(endpoint('quick'), 1);
+  expect(ticks.size).toBe(2);
+});
 
 describe('the overload of a busy process', () => {
   test('enough jobs for endpoints that answer quickly overload it', () => {

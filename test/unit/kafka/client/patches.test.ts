@@ -53,6 +53,30 @@ test('a connection without waiting requests has no timer', () => {
   expect({ sent, timers: jest.getTimerCount() }).toEqual({ sent: [1], timers: 0 });
 });
 
+test('a connection has a timer while a request waits for its answer, and not for long after', () => {
+  const { queue, push } = setUp({ enforceRequestTimeout: true });
+  queue.scheduleRequestTimeoutCheck();
+  const timers = [jest.getTimerCount()];
+  push(1);
+  timers.push(jest.getTimerCount());
+  queue.fulfillRequest({ correlationId: 1, payload: null, size: 0 });
+  jest.advanceTimersByTime(1_000);
+  timers.push(jest.getTimerCount());
+  push(2);
+  timers.push(jest.getTimerCount());
+  queue.destroy();
+  expect(timers).toEqual([0, 1, 0, 1]);
+});
+
+test('a request that was throttled fails without an answer like any other', () => {
+  const { queue, ended, push } = setUp({ enforceRequestTimeout: true });
+  queue.throttledUntil = Date.now() + 300;
+  push(1);
+  jest.advanceTimersByTime(3_000);
+  queue.destroy();
+  expect(ended.length).toBe(1);
+});
+
 test('a throttled request is sent when the throttle ends, and then no timer is left', () => {
   const { queue, sent, push } = setUp();
   queue.throttledUntil = Date.now() + 300;

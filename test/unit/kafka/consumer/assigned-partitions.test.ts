@@ -17,9 +17,11 @@ async function setUp(options: {
   log: Bounds & { led?: boolean };
   /** where the log departs from what was read; undefined: the look-up takes longer than the test */
   cutAt?: () => number | undefined;
+  /** waits before the answer with the commits */
+  hold?: () => Promise<void>;
 }) {
   const membership = new Membership();
-  const { committed = 5, metadata = '', log, cutAt = () => undefined } = options;
+  const { committed = 5, metadata = '', log, cutAt = () => undefined, hold } = options;
   const missed: number[] = [];
   const cut: number[] = [];
   const asked: TopicPartition[][] = [];
@@ -39,13 +41,12 @@ async function setUp(options: {
       },
     },
     prefix: '',
-    readCommitted: (places) => {
+    readCommitted: async (places) => {
       asked.push([...places]);
-      return Promise.resolve(
-        places.map(({ topic, number: partition }) => {
-          return { topic, partition, errorCode: 0, offset: committed, metadata };
-        }),
-      );
+      await hold?.();
+      return places.map(({ topic, number: partition }) => {
+        return { topic, partition, errorCode: 0, offset: committed, metadata };
+      });
     },
     stopping: () => false,
     onReadable: () => undefined,
@@ -103,6 +104,30 @@ test('a cut partition without a leader goes on at its cut later, not at 0', asyn
   const begun = assigned.partitions.get(ID)!;
   expect([begun.position.next, begun.position.fetchFrom]).toEqual([3, 2]);
   expect(partition.draining).toBe(true);
+});
+
+test('a partition that is taken back after a lost session is read, although its look-up failed', async () => {
+  const log = { low: 0, high: 10, led: false };
+  let held: Promise<void> | undefined;
+  const { assigned, partition, looks } = await setUp({
+    log,
+    hold: () => held ?? Promise.resolve(),
+  });
+  jest.useFakeTimers();
+  try {
+    let goOn = () => undefined as void;
+    held = new Promise((resolve) => (goOn = resolve));
+    void assigned.goOnInRange(ID, partition, 4);
+    await jest.advanceTimersByTimeAsync(0);
+    expect([looks(), partition.position.rests]).toEqual([1, true]);
+    assigned.enter('a new member', new Map([[ID, PLACE]]));
+    await jest.advanceTimersByTimeAsync(1_000);
+    goOn();
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect([assigned.partitions.get(ID), partition.position.rests]).toEqual([partition, false]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 describe('a fetch that finds no record', () => {

@@ -24,7 +24,7 @@ function setUp(answer: (record: OpenRecord) => DispatchResult = () => 'accepted'
       return result;
     },
     onResumed: () => commands.push('resumed'),
-    stopping: () => stopping,
+    mayStart: () => !stopping,
     onFull: ({ number }) => commands.push(`full ${String(number)}`),
     now: () => nowMs,
     soon: (callback) => callbacks.push(callback),

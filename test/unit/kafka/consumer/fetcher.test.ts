@@ -38,7 +38,8 @@ const records = (...offsets: number[]): Answer => ({
 async function setUp({ rack = '' } = {}) {
   const fetches: Fetch[] = [];
   const events: string[] = [];
-  const topic = { errorCode: 0, id: 'a', partitions: [{ leader: LEADER, epoch: 0 }] };
+  const led = { leader: LEADER, epoch: 0 };
+  const topic = { errorCode: 0, id: 'a', partitions: [{ ...led }, { ...led }] };
   const leaders = new Leaders(
     {
       metadata: () => Promise.resolve(new Map([['t', structuredClone(topic)]])),
@@ -55,11 +56,13 @@ async function setUp({ rack = '' } = {}) {
   const settle = () => jest.advanceTimersByTimeAsync(10);
   const open = (node: number): FetchConnection => {
     let isOpen = true;
+    let pending: Parameters<FetchConnection['fetch']>[1] | undefined;
     return {
       get isOpen() {
         return isOpen;
       },
       fetch: (input, done) => {
+        pending = done;
         const answer = (...partitions: Answer[]) => {
           const all = partitions.map((each): FetchedPartition => ({
             topic: input.topics[0]!.topic,
@@ -71,21 +74,29 @@ async function setUp({ rack = '' } = {}) {
             next: undefined,
             ...each,
           }));
+          pending = undefined;
           done(undefined, { throttleMs: 0, errorCode: 0, sessionId: 0, partitions: all });
           return settle().then(() => undefined);
         };
         const fail = () => {
+          pending = undefined;
           done(new Error('the connection broke'), undefined);
           return jest.advanceTimersByTimeAsync(200).then(() => undefined);
         };
         fetches.push({ node, input, answer, fail });
       },
-      close: () => (isOpen = false),
+      close: () => {
+        isOpen = false;
+        const under = pending;
+        pending = undefined;
+        under?.(new Error('the connection was closed'), undefined);
+      },
     };
   };
+  const partitions = new Map([['t/0', partition]]);
   const parts: FetcherParts = {
     brokers: { openFetches: (node) => Promise.resolve(open(node)) },
-    partitions: new Map([['t/0', partition]]),
+    partitions,
     prefix: '',
     leaders,
     lookForLeaders: () => {
@@ -118,7 +129,18 @@ async function setUp({ rack = '' } = {}) {
     const { offset, leaderEpoch } = first!.partitions[0]!;
     return { node, offset, leaderEpoch, topicId: first!.topic, rack: input.rack };
   };
-  return { fetcher, partition, topic, fetches, events, current, asked, settle };
+  return {
+    fetcher,
+    leaders,
+    partition,
+    partitions,
+    topic,
+    fetches,
+    events,
+    current,
+    asked,
+    settle,
+  };
 }
 
 test('the first fetch begins at the last record read, and records behind it are passed on', async () => {
@@ -134,6 +156,31 @@ test('another record in the place of the last one is a cut, and no record is pas
   const { current, events, fetches } = await setUp();
   await current().answer({ records: [record(4, 1), record(5, 1)], next: 6 });
   expect([events, fetches.length]).toEqual([['cut'], 1]);
+});
+
+test('a long fetch is interrupted for a new partition, and a short one is not', async () => {
+  const { fetcher, partition, partitions, current, fetches, settle } = await setUp();
+  await current().answer(records(4));
+  const other = new Partition('t', 1, 0);
+  other.position.compare(undefined);
+  partitions.set('t/1', other);
+  fetcher.wake();
+  await settle();
+  expect(fetches.length).toBe(2);
+  partitions.delete('t/1');
+  await jest.advanceTimersByTimeAsync(6_000);
+  await current().answer();
+  expect(current().input.maxWaitMs).toBe(5_000);
+  // The partition that it asks for does not interrupt it.
+  fetcher.wake();
+  await settle();
+  const before = fetches.length;
+  partitions.set('t/1', other);
+  fetcher.wake();
+  await settle();
+  expect([fetches.length, current().input.maxWaitMs]).toEqual([before + 1, 100]);
+  const numbers = current().input.topics[0]!.partitions.map((each) => each.partition);
+  expect([numbers, partition.position.isProven]).toEqual([[0, 1], false]);
 });
 
 test('a log that ends at the place of the last record is looked at', async () => {
@@ -170,6 +217,19 @@ test('a new leader, or one elected again, compares the position', async () => {
   await current().answer({ errorCode: NOT_LEADER });
   await jest.advanceTimersByTimeAsync(200);
   expect(asked()).toMatchObject({ node: OTHER, offset: 7, leaderEpoch: 2 });
+});
+
+test('an answer of the former leader proves nothing about the log of the new one', async () => {
+  const { current, topic, fetches, events, fetcher, partition, leaders, settle } = await setUp();
+  topic.partitions[0] = { leader: OTHER, epoch: 1 };
+  await leaders.refresh();
+  fetcher.wake();
+  await settle();
+  expect(fetches.map(({ node }) => node)).toEqual([LEADER, OTHER]);
+  await fetches[0]!.answer(records(4, 5));
+  expect([events, partition.position.isProven]).toEqual([[], false]);
+  await current().answer(records(4, 5));
+  expect(events).toEqual(['read 5']);
 });
 
 test('a topic that was made again is asked by its new id, for the last record read', async () => {
@@ -234,6 +294,14 @@ describe('a consumer that names its rack', () => {
     const gone = await onReplica();
     await gone.current().fail();
     expect(gone.asked()).toMatchObject({ node: LEADER, offset: 6, rack: '' });
+  });
+
+  test('asks a newly elected leader first: the replica may not have cut its log yet', async () => {
+    const { asked, current, topic, leaders } = await onReplica();
+    topic.partitions[0] = { leader: LEADER, epoch: 1 };
+    await leaders.refresh();
+    await current().answer(records(7));
+    expect(asked()).toMatchObject({ node: LEADER, leaderEpoch: 1, rack: '' });
   });
 
   test('asks the leader again after five minutes', async () => {

@@ -1,0 +1,72 @@
+import { type Query } from '../../../shared/api/operations';
+import { type Entry } from '../../../shared/config/types';
+import { ALERTS_ID, type Destination } from '../../../shared/model/config';
+import { type ConfigEntries } from '../config/config-entries';
+import { healthOfSome } from '../health/store';
+import { countsBetween, openDeliveries } from '../history/queries';
+import { spanOf } from '../history/count-series';
+import { isNamed, pageOfEntries, pageOfSorted } from '../http/paging';
+import { rowsOf } from '../overview/destination-rows';
+import { type CircuitDeps, currentCircuits } from './open-circuits';
+import { RECENT_MS } from './health';
+
+/** Lists destinations: by a part of their name, by their state, and sorted. */
+
+interface ListDeps extends CircuitDeps {
+  entries: Pick<ConfigEntries, 'list'>;
+  now: () => Date;
+}
+
+type ListQuery = Query<'GET /destinations'>;
+type Column = 'state' | 'waiting' | 'dead' | 'lastDelivery';
+/** What the history knows of a destination, by its id. */
+type Figures = ReadonlyMap<string, Record<Column, string | number>>;
+
+/** @throws Problem `unavailable` if the query asks for what only the history knows */
+export async function listDestinations<V>(
+  deps: ListDeps,
+  query: ListQuery,
+  view: (entry: Entry<Destination>) => V,
+) {
+  const { q, state, sort } = query;
+  const all = deps.entries.list('destination');
+  const isShown = ({ data }: Entry<Destination>) => data.id !== ALERTS_ID && isNamed(data, q);
+  const column = sort?.replace('-', '') as Column | 'name' | undefined;
+  if (column === undefined && state === undefined) return pageOfEntries(all, query, view, isShown);
+  const named = all.filter(isShown);
+  const needsFigures = state !== undefined || column !== 'name';
+  const figures: Figures = needsFigures ? await figuresOf(deps, named) : new Map();
+  const found =
+    state === undefined ? named : named.filter(({ data }) => figures.get(data.id)?.state === state);
+  if (column === undefined) return pageOfEntries(found, query, view);
+  const valueOf = ({ data }: Entry<Destination>) =>
+    column === 'name' ? data.name : (figures.get(data.id)?.[column] ?? 0);
+  return pageOfSorted(found, { ...query, sort }, { valueOf, view });
+}
+
+async function figuresOf(deps: ListDeps, entries: readonly Entry<Destination>[]): Promise<Figures> {
+  const nowMs = deps.now().getTime();
+  const destinations = entries.map(({ data }) => data);
+  const ids = destinations.map(({ id }) => id);
+  const circuits = await currentCircuits(deps);
+  return deps.history.ask(async (database) => {
+    const [counts, recent, open, health] = await Promise.all([
+      countsBetween(database, spanOf(undefined, nowMs), ids),
+      countsBetween(database, { sinceMs: nowMs - RECENT_MS, untilMs: nowMs }, ids),
+      openDeliveries(database),
+      healthOfSome(database, ids),
+    ]);
+    const rows = rowsOf(destinations, { counts, recent, open, circuits, health, nowMs });
+    return new Map(
+      rows.map(({ destination, state, waiting, retrying, held, dead }) => [
+        destination,
+        {
+          state,
+          waiting: waiting + retrying + held,
+          dead,
+          lastDelivery: health.get(destination)?.successAt ?? 0,
+        },
+      ]),
+    );
+  });
+}

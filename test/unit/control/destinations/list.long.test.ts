@@ -1,0 +1,103 @@
+import { type Database } from '../../../../services/control/history/database';
+import { readParts } from '../../../../services/control/history/record-events';
+import { addToHealth } from '../../../../services/control/health/store';
+import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { memoryDatabase } from '../../../support/database';
+import { aDeath, aFailure, anEvent, at } from '../../../support/events';
+import { storeEvents } from '../../../support/store-events';
+
+/** The lists of destinations and of sources: found by name and state, sorted, in pages. */
+
+let database: Database;
+let control: ControlUnderTest;
+const ids: Record<string, string> = {};
+beforeAll(async () => {
+  database = await memoryDatabase();
+  control = await controlUnderTest({ database });
+  control.clock.now = new Date(at(60));
+  for (const name of ['Zebra', 'äther', 'Alpha 2', 'alpha 10', 'Beta', 'Beta']) {
+    const webhooks = [{ url: 'https://a.example/hook' }];
+    const enabled = name !== 'Zebra';
+    const { body } = await control
+      .call('post', '/destinations')
+      .send({ name, type: 'webhooks', sources: [], webhooks, enabled });
+    ids[name] ??= body.id as string;
+  }
+  const lost = (n: number) =>
+    aDeath({ delivery: `dlv_${String(n)}`, destination: ids['Alpha 2']!, at: at(n) });
+  const waits = aFailure({ delivery: 'dlv_w', destination: ids.Beta!, nextAttemptAt: at(90) });
+  const events = [lost(1), lost(2), waits, anEvent({ delivery: 'dlv_d', destination: ids.äther! })];
+  await storeEvents(database, events, await readParts(database));
+  await database.transaction((queries) =>
+    addToHealth(queries, [{ kind: 'ok', destination: ids.äther!, at: Date.parse(at(9)) }]),
+  );
+  await control.call('post', '/sources').send({ name: 'Shop' });
+  await control.call('post', '/sources').send({ name: 'App', enabled: false });
+});
+afterAll(() => database.close());
+
+const names = async (path: string): Promise<string[]> => {
+  const { status, body } = await control.call('get', path);
+  expect([path, status]).toEqual([path, 200]);
+  return (body.data as { name: string }[]).map(({ name }) => name);
+};
+/** Reads all pages of two. */
+async function paged(path: string): Promise<string[]> {
+  const all: string[] = [];
+  for (let after = ''; ;) {
+    const { body } = await control.call('get', `${path}&limit=2${after}`);
+    all.push(...(body.data as { name: string }[]).map(({ name }) => name));
+    if (body.next === null) return all;
+    after = `&after=${String(body.next)}`;
+  }
+}
+
+const BY_NAME = ['alpha 10', 'Alpha 2', 'äther', 'Beta', 'Beta', 'Zebra'];
+test('names are sorted without regard to case and accents, up and down, in pages', async () => {
+  expect(await names('/destinations?sort=name')).toEqual(BY_NAME);
+  expect(await paged('/destinations?sort=name')).toEqual(BY_NAME);
+  expect(await paged('/destinations?sort=-name')).toEqual(BY_NAME.toReversed());
+});
+
+test('a part of the name or of the id finds a destination, and total counts what is found', async () => {
+  expect(await paged('/destinations?q=ALPHA&sort=name')).toEqual(['alpha 10', 'Alpha 2']);
+  expect((await names('/destinations?q=alpha')).toSorted()).toEqual(['Alpha 2', 'alpha 10']);
+  expect(await names(`/destinations?q=${ids.Zebra!.slice(4)}`)).toEqual(['Zebra']);
+  expect((await control.call('get', '/destinations?q=beta&total=true')).body.total).toEqual({
+    count: 2,
+    exact: true,
+  });
+});
+
+test('a state finds the destinations that the overview shows in it', async () => {
+  const { body } = await control.call('get', '/overview');
+  const rows = body.data as { name: string; state: string }[];
+  for (const state of ['healthy', 'degraded', 'failing', 'paused', 'off', 'idle']) {
+    const expected = rows.filter((row) => row.state === state).map(({ name }) => name);
+    expect((await paged(`/destinations?state=${state}&sort=name`)).toSorted()).toEqual(
+      expected.toSorted(),
+    );
+  }
+  expect(await names('/destinations?state=off')).toEqual(['Zebra']);
+});
+
+test('whoever loses, waits or was served last comes first', async () => {
+  expect((await paged('/destinations?sort=-dead'))[0]).toBe('Alpha 2');
+  expect((await paged('/destinations?sort=-waiting'))[0]).toBe('Beta');
+  expect((await paged('/destinations?sort=-lastDelivery'))[0]).toBe('äther');
+  expect(await paged('/destinations?sort=state')).toHaveLength(6);
+});
+
+test('an unknown order and a cursor of nothing are refused', async () => {
+  const status = async (query: string) =>
+    (await control.call('get', `/destinations?${query}`)).status;
+  expect(await status('sort=colour')).toBe(422);
+  expect(await status('sort=name&after=bm9uZQ')).toBe(422);
+});
+
+test('sources are found by name and state, and sorted by name or by their last call', async () => {
+  expect(await names('/sources?state=disabled')).toEqual(['App']);
+  expect(await paged('/sources?sort=name')).toEqual(['App', 'Shop']);
+  expect(await names('/sources?q=sho&state=enabled')).toEqual(['Shop']);
+  expect(await paged('/sources?sort=-lastCall')).toHaveLength(2);
+});

@@ -1,0 +1,106 @@
+import { SESSION_MS } from '../../../../shared/kafka/consumer/membership';
+import { randomOf } from '../../../../tools/harness/random';
+import { ModelBrokers } from '../group/model-brokers';
+import { modelConsumer, worldOf } from '../group/model-consumer';
+import { VirtualTime } from '../group/virtual-time';
+
+/**
+ * A process stands still for longer than its session: it starts no record before its coordinator
+ * has answered a request that it sent afterwards.
+ */
+
+const STALL_MS = SESSION_MS + 1_000;
+
+let time: VirtualTime;
+beforeEach(() => {
+  time = new VirtualTime();
+  time.install();
+});
+afterEach(() => VirtualTime.uninstall());
+
+const pass = (ms: number) => time.run(time.now + ms, () => false);
+
+/** A member that is idle. Its handler may be busy. */
+async function setUp() {
+  const world = worldOf(time, randomOf(1), { partitions: 1, records: 0 });
+  const brokers = new ModelBrokers(world, { dead: false, awayUntil: 0, unheardUntil: 0 });
+  const held: { answers: (() => void)[] | undefined } = { answers: undefined };
+  const openFetches = brokers.openFetches.bind(brokers);
+  brokers.openFetches = async () => {
+    const connection = await openFetches();
+    const fetch = connection.fetch.bind(connection);
+    connection.fetch = (input, done) =>
+      fetch(input, (error, answer) => {
+        if (held.answers) held.answers.push(() => done(error, answer));
+        else done(error, answer);
+      });
+    return connection;
+  };
+  /** for how long the coordinator had said nothing when a record was offered, ms */
+  const unheard: number[] = [];
+  let isBusy = false;
+  const consumption = modelConsumer(brokers, {
+    topics: ['t'],
+    onRecord: () => {
+      unheard.push(time.now - brokers.heardAt);
+      return isBusy ? 'busy' : 'accepted';
+    },
+  });
+  void consumption.start();
+  await pass(10_000);
+  const append = () => world.logs.get('t/0')!.append(1, () => Math.floor(time.now));
+  const stand = () => {
+    unheard.length = 0;
+    isBusy = false;
+    time.now += STALL_MS;
+  };
+  const busy = () => (isBusy = true);
+  return { brokers, consumption, unheard, append, stand, busy, held };
+}
+
+test('nor one of a fetch that was answered meanwhile', async () => {
+  const { unheard, append, stand, held } = await setUp();
+  append();
+  held.answers = [];
+  await time.run(time.now + 1_000, () => held.answers!.length > 0);
+  stand();
+  // Answers are read before timers run.
+  for (const answer of held.answers.splice(0)) answer();
+  held.answers = undefined;
+  await pass(5_000);
+  expect(unheard).toHaveLength(1);
+  expect(unheard[0]).toBeLessThan(SESSION_MS);
+});
+
+test('nor one that it held back, when there is room again', async () => {
+  const { consumption, unheard, append, stand, busy } = await setUp();
+  busy();
+  append();
+  await pass(500);
+  expect(unheard.length).toBeGreaterThan(0);
+  stand();
+  consumption.resume();
+  await pass(5_000);
+  expect(unheard).toHaveLength(1);
+  expect(unheard[0]).toBeLessThan(SESSION_MS);
+});
+
+test('and an answer from before the stall proves nothing', async () => {
+  const { brokers, unheard, append, stand } = await setUp();
+  const { heartbeat } = brokers.group;
+  let deliver: (() => void) | undefined;
+  brokers.group.heartbeat = async (member) => {
+    const errorCode = await heartbeat(member);
+    if (!deliver) await new Promise<void>((resolve) => (deliver = resolve));
+    return errorCode;
+  };
+  await time.run(time.now + 5_000, () => deliver !== undefined);
+  stand();
+  append();
+  // Its timers run before the answer is read.
+  await pass(50);
+  deliver!();
+  await pass(5_000);
+  expect(unheard).toHaveLength(1);
+  expect(unheard[0]).toBeLessThan(SESSION_MS);
+});
