@@ -106,7 +106,7 @@ export function keys(
 }
 
 /** Returns the rest of each key that has a prefix. */
-export function withPrefix(
+function withPrefix(
   table: Table,
   prefix: Buffer,
   { after, limit }: { after?: string | undefined; limit: number },

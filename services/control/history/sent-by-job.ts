@@ -5,15 +5,16 @@ import { REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
  * Names the job that sent a delivery last, a replay or a retry of many, so that its results can be
  * counted. Pure.
  *
- * `jobResult` says what the status of the row does not: that the last attempt of the job failed, or
- * that a delivery which was delivered before, and so stays delivered, is not tried yet. A cancelled
- * replay leaves no job.
+ * `jobResult` says what the status of the row does not. A cancelled replay leaves no job.
  */
 
 /** The fields of the row of a delivery that count here. */
 export interface SentByJob {
   job: string | null;
-  /** null: the status says it, or no job sent it */
+  /**
+   * failed: an attempt of the job failed, and none follows that succeeded; untried: the delivery was
+   * delivered before, and so stays delivered, and is not tried yet; null: the status says it
+   */
   jobResult: 'untried' | 'failed' | null;
 }
 

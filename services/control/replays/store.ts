@@ -194,6 +194,8 @@ interface CountedResults extends Row {
   settled: number;
 }
 
+const IS_DELIVERED = `status in ('delivered', 'partly_delivered') and job_result is null`;
+
 /**
  * Returns the results of jobs by the history, which names the last job of each delivery. A delivery
  * that waits after an attempt has failed again.
@@ -205,10 +207,9 @@ export async function resultsOf(
   if (ids.length === 0) return new Map();
   const rows = await database.query<CountedResults & { job: string }>(
     `select job, count(*)::bigint as named,
-       count(*) filter (where status in ('delivered', 'partly_delivered') and job_result is null)::bigint as delivered,
+       count(*) filter (where ${IS_DELIVERED})::bigint as delivered,
        count(*) filter (where job_result = 'failed' or status = 'dead')::bigint as "failedAgain",
-       count(*) filter (where job_result = 'failed' or (status in ('delivered', 'partly_delivered') and job_result is null))
-         ::bigint as attempted,
+       count(*) filter (where job_result = 'failed' or ${IS_DELIVERED})::bigint as attempted,
        count(*) filter (where status = 'held' and job_result is null)::bigint as held,
        count(*) filter (where status = 'cancelled')::bigint as cancelled,
        count(*) filter (where status in ('dead', 'cancelled') or (job_result is null and status not in (${UNDER_WAY})))::bigint as settled
