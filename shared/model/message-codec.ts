@@ -80,7 +80,7 @@ export function rememberMessage(seen: Pick<DedupWindow, 'remember'>, record: Mes
  * Ingest responds within 5 s, and appends the record by then or a little later. With a longer delay
  * its clock is wrong.
  */
-export const LARGEST_DELAY_MS = 10_000;
+const LARGEST_DELAY_MS = 10_000;
 
 /**
  * Returns when the window of a message begins, ms since 1970: when it was accepted, or when it was

@@ -71,7 +71,7 @@ describe('under load', () => {
     let draining = false;
     let asked = 0;
     const answers = () =>
-      ({ status: draining || asked++ % 2 === 0 ? 200 : 503 }) as { status: number };
+      ({ status: draining || asked++ % 2 === 0 ? 200 : 503 });
     for (const path of PATHS) sink.on(path, answers);
     const source = await system.createSource('Load');
     const webhooks = (path: string) => [{ url: sink.url(path) }];
@@ -176,7 +176,7 @@ describe('under load', () => {
 /** Returns the events of a request, alone or in a batch. */
 function eventsIn({ body }: ReceivedRequest): Json[] {
   if (body.length === 0) return [];
-  const read = JSON.parse(body.toString()) as Json;
+  const read = JSON.parse(body.toString());
   return Array.isArray(read) ? read : [read];
 }
 

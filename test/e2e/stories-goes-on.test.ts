@@ -77,7 +77,11 @@ const MAKE: Record<string, (path: string) => Promise<Omit<Trouble, 'reason' | 'p
     const connection = await connect(path, {
       proxy: `http://127.0.0.1:${String(proxy.port)}`,
     });
-    return { connection, end: () => Promise.resolve(void proxy.behave('works')) };
+    const end = () => {
+      proxy.behave('works');
+      return Promise.resolve();
+    };
+    return { connection, end };
   },
   paused: async (path) => {
     const connection = await connect(path, { paused: true });

@@ -170,9 +170,15 @@ async function prepare(): Promise<Scene> {
 }
 
 const MOMENTS: Moment[] = ['early', 'late'];
-const COMBINATIONS = MOMENTS.flatMap((config) =>
+const ALL = MOMENTS.flatMap((config) =>
   MOMENTS.flatMap((messages) => MOMENTS.map((history) => [config, messages, history] as const)),
 );
+/** Each start of a system takes half a minute: `RESTORES=all` runs the others too. */
+const EACH_ONCE: (typeof ALL)[number][] = [
+  ['early', 'late', 'late'],
+  ['late', 'early', 'early'],
+];
+const COMBINATIONS = process.env.RESTORES === 'all' ? ALL : EACH_ONCE;
 
 test.each(COMBINATIONS)(
   'config %s, messages %s, history %s: what is acknowledged afterwards is delivered',

@@ -122,8 +122,9 @@ export class LaneRegistry {
 
   #countBacklog(): number {
     let count = 0;
-    for (const lane of this.#lanes.values())
+    for (const lane of this.#lanes.values()) {
       if (lane.queued > 0) count += lane.backlog(this.options.clock.now());
+    }
     return count;
   }
 

@@ -35,6 +35,14 @@ export function naiveUsers(
   const next = log.map(() => 0);
   /** lines of uploads that have not ended, by user and upload */
   const lines = new Map<string, Map<number, boolean>>();
+  const endUpload = (p: number, upload: number) => {
+    for (const [user, own] of lines) {
+      const line = own.get(upload);
+      const isHere = log[p]!.some((each) => each.user === user);
+      if (line === undefined || !isHere) continue;
+      if ((of(user).listed?.[0] ?? 0) <= upload) of(user).listed = [upload, line];
+    }
+  };
   const step = (p: number): boolean => {
     const record = log[p]![next[p]!];
     if (!record) return false;
@@ -57,14 +65,7 @@ export function naiveUsers(
     if (event.kind === 'listed' && !isGone) {
       lines.set(user, new Map(lines.get(user)).set(event.upload, event.listed));
     }
-    if (event.kind === 'uploaded') {
-      for (const [listed, own] of lines) {
-        const line = own.get(event.upload);
-        const isHere = log[p]!.some((each) => each.user === listed);
-        if (line === undefined || !isHere) continue;
-        if ((of(listed).listed?.[0] ?? 0) <= event.upload) of(listed).listed = [event.upload, line];
-      }
-    }
+    if (event.kind === 'uploaded') endUpload(p, event.upload);
     if (event.kind === 'track' && !isGone) {
       const { tracks } = of(user);
       if (!isOfDeleted(event.source)) tracks.push(event);

@@ -231,13 +231,18 @@ class Story {
     this.#define();
   }
 
+  /** Returns whether a move has no place to go: see above. */
+  #isChained(act: Action): boolean {
+    if ((act.do !== 'alias' && act.do !== 'delete') || this.chains) return false;
+    if (this.#targets.has(act.user) || (act.do === 'alias' && this.#left.has(act.to))) return true;
+    this.#left.add(act.user);
+    if (act.do === 'alias') this.#targets.add(act.to);
+    return false;
+  }
+
   perform(act: Action): void {
     const { world } = this;
-    if ((act.do === 'alias' || act.do === 'delete') && !this.chains) {
-      if (this.#targets.has(act.user) || (act.do === 'alias' && this.#left.has(act.to))) return;
-      this.#left.add(act.user);
-      if (act.do === 'alias') this.#targets.add(act.to);
-    }
+    if (this.#isChained(act)) return;
     // No two calls at the same time: their order would be undefined.
     world.nowMs += 2;
     const at = (ago: number) => new Date(world.nowMs - ago * 2 - (this.#sent++ % 2)).toISOString();

@@ -115,7 +115,7 @@ test('a partition that is taken back after a lost session is read, although its 
   });
   jest.useFakeTimers();
   try {
-    let goOn = () => undefined as void;
+    let goOn: () => void = () => undefined;
     held = new Promise((resolve) => (goOn = resolve));
     void assigned.goOnInRange(ID, partition, 4);
     await jest.advanceTimersByTimeAsync(0);
