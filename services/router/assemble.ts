@@ -1,5 +1,6 @@
 import { type Consumption, type Kafka, type BatchProducerOptions } from '../../shared/kafka/port';
 import { MESSAGES } from '../../shared/kafka/topics';
+import { brokerClock } from '../../shared/kafka/broker-clock';
 import { createDedupWindow } from '../../shared/model/dedup-window';
 import { tellOfCostlyFilters } from './costly-filters';
 import { EarlierMessages } from './earlier-messages';
@@ -41,7 +42,7 @@ export async function startRouter(
     ...options,
     seen,
     earlier,
-    now: Date.now,
+    now: () => brokerClock.now(),
     onRoom,
     onDecidable,
     onCostlyFilter,

@@ -145,8 +145,9 @@ export class EarlierMessages implements RebalanceListener {
       for (;;) {
         await this.#lookUp();
         const reads = this.#nextReads();
-        if (reads.length === 0) break;
-        records += await this.#readAll(reads);
+        if (reads.length > 0) records += await this.#readAll(reads);
+        // A partition may have asked during the look-up.
+        else if (![...this.#partitions.values()].some(({ asked }) => asked)) break;
       }
       const durationMs = Math.round(performance.now() - startedAt);
       this.options.log.info({ records, durationMs }, 'dedup.warmed');

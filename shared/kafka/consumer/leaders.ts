@@ -90,7 +90,10 @@ export class Leaders {
     const leader = this.#leaderOf(place);
     const at = { ...place, leaderEpoch: leader.epoch };
     const epoch = await this.brokers.epochEnd(leader.node, at, last.epoch);
-    const ends = [last.offset, high, ...[later, epoch?.offset ?? -1].filter((end) => end >= 0)];
+    if (!epoch || epoch.errorCode !== 0) {
+      throw new Error(`${idOf(place)} has no end of an epoch (error ${String(epoch?.errorCode)})`);
+    }
+    const ends = [last.offset, high, ...[later, epoch.offset].filter((end) => end >= 0)];
     return Math.max(low, Math.min(...ends));
   }
 
