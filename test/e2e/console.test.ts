@@ -51,7 +51,7 @@ beforeAll(async () => {
   stage.sink.on('/crm', { status: 422, body: 'gone away' });
   stage.sink.on('/warehouse', { status: 422 });
   await stage.settled();
-  await forget('probe');
+  await forget('settled-1');
   tab = await openTab(browser);
   await signIn('/connect');
   signedIn = { storageState: await tab.page.context().storageState() };
