@@ -42,8 +42,11 @@ interface Part {
   messages: readonly OutRecord[];
 }
 
-/** Nothing was sent: no connection could be made, or the time was over. */
+/** Nothing was sent: no connection could be made. */
 export class NotSent extends Error {}
+
+/** Nothing was sent: the time was over. The broker may be throttling this client. */
+export class TooLate extends Error {}
 
 interface SendOptions {
   /**
@@ -59,7 +62,7 @@ export interface RequestSender {
   refresh(topics: Iterable<string>): Promise<Map<string, TopicLeaders>>;
   /**
    * Sends one request. @returns the error code of each part, in their order
-   * @throws NotSent; any other error means that the result of the request is unknown
+   * @throws NotSent; TooLate; any other error means that the result of the request is unknown
    */
   send(node: number, parts: readonly Part[], options: SendOptions): Promise<number[]>;
   disconnect(): Promise<void>;
@@ -111,13 +114,13 @@ async function send(
         mark = brokerClock.mark();
         writeProduce(to, input, Date.now());
         // The process may have been stopped since its caller looked at the clock.
-        if (performance.now() >= before) throw new NotSent('its time was over');
+        if (performance.now() >= before) throw new TooLate('its time was over');
       },
       ANSWER_WITHIN_MS,
     );
     result = readProduce(answer);
   } catch (error) {
-    if (error instanceof NotSent) throw error;
+    if (error instanceof TooLate) throw error;
     // A broken or unresponsive connection is not used again.
     await wire.close(error as Error);
     throw error;

@@ -154,6 +154,15 @@ export class RecordAccumulator {
     return answered;
   }
 
+  /** Takes back a request that was not sent although its broker can be reached. */
+  notSent(request: Request, now: number): void {
+    this.#slots.end(request, now);
+    for (const { queue } of request.parts) {
+      queue.notSent();
+      this.#ready.add(queue);
+    }
+  }
+
   /** Applies the failure of a request that was not sent, or whose result is unknown. */
   failed(request: Request, error: ProduceError, now: number): void {
     this.#slots.end(request, now);

@@ -8,7 +8,7 @@ import { NO_ANSWER, NOT_CONNECTED, type ProduceError, REMEDIES, FailureLog } fro
 import { RecordAccumulator } from './accumulator';
 import { type PartitionQueue, type QueuedRecord } from './partition-queue';
 import { type PendingSend, PendingSends } from './pending-sends';
-import { NotSent, type RequestSender } from '../client/request-sender';
+import { NotSent, type RequestSender, TooLate } from '../client/request-sender';
 import { Closed, type Refused, type Request } from './request';
 
 /**
@@ -188,9 +188,14 @@ export class KafkaBatchProducer implements BatchProducer {
       if (acknowledged.length < request.parts.length) this.#failures.failed(request);
     } catch (error) {
       const now = performance.now();
-      this.#accumulator.failed(request, error instanceof NotSent ? NOT_CONNECTED : NO_ANSWER, now);
-      this.#meter.failed(now - begunAt);
-      this.#failures.failed(request, messageOf(error));
+      if (error instanceof TooLate) {
+        this.#accumulator.notSent(request, now);
+      } else {
+        const cause = error instanceof NotSent ? NOT_CONNECTED : NO_ANSWER;
+        this.#accumulator.failed(request, cause, now);
+        this.#meter.failed(now - begunAt);
+        this.#failures.failed(request, messageOf(error));
+      }
     }
     if (this.#accumulator.isBlocked || this.#failures.isOpen) {
       this.#failures.report(this.#accumulator.blocked(performance.now()));

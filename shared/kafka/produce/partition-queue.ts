@@ -105,6 +105,11 @@ export class PartitionQueue {
     return written;
   }
 
+  /** Puts the records of the request back: it was never written. */
+  notSent(): void {
+    this.#putBack(false);
+  }
+
   /**
    * Puts the records of the request back: they are not known to be written, or no request can be
    * made.

@@ -2,7 +2,7 @@ import { KafkaBatchProducer } from '../../../../shared/kafka/produce/batch-produ
 import { ByteWriter } from '../../../../shared/kafka/protocol/bytes';
 import { writeProduce } from '../../../../shared/kafka/protocol/produce-request';
 import { type BatchProducerOptions, type OutRecord } from '../../../../shared/kafka/port';
-import { type RequestSender } from '../../../../shared/kafka/client/request-sender';
+import { type RequestSender, TooLate } from '../../../../shared/kafka/client/request-sender';
 import { type AppError } from '../../../../shared/runtime/errors';
 import { createLog } from '../../../../shared/telemetry/log';
 
@@ -23,19 +23,22 @@ function start(
 ) {
   const requests: Parts[] = [];
   const expiries: number[] = [];
+  const fails: Error[] = [];
   const sender: RequestSender = {
     refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, leaders: [1, 2] }]])),
     send: async (_, parts, { before }) => {
       requests.push(parts);
       expiries.push(before);
       await answered;
+      const error = fails.shift();
+      if (error) throw error;
       return parts.map(({ partition }) => answer(partition));
     },
     disconnect: () => Promise.resolve(),
   };
   const log = createLog('test', 'silent');
   const producer = new KafkaBatchProducer(sender, { ...OPTIONS, ...options }, log);
-  return { producer, requests, expiries, log };
+  return { producer, requests, expiries, fails, log };
 }
 
 test('a request with ids of three-byte characters stays within the same size limit', async () => {
@@ -114,6 +117,16 @@ test('a request is not written once the time of its oldest record is over', asyn
   await producer.send([{ topic: 't', key: null, value: 'a', partition: 0 }]);
   expect(expiries[0]).toBeGreaterThanOrEqual(before + 4_000);
   expect(expiries[0]).toBeLessThanOrEqual(performance.now() + 4_000);
+  await producer.close(0);
+});
+
+test('a request whose time is over says nothing of its broker', async () => {
+  const { producer, requests, log, fails } = start({ deliveryTimeoutMs: 4_000 });
+  const warn = jest.spyOn(log, 'warn');
+  fails.push(new TooLate('its time was over'));
+  await producer.send([{ topic: 't', key: null, value: 'a', partition: 0 }]);
+  expect(requests.map(([part]) => part?.partition)).toEqual([0, 0]);
+  expect(warn).not.toHaveBeenCalled();
   await producer.close(0);
 });
 
