@@ -57,8 +57,8 @@ function servicesOf(args: readonly string[]): ServiceName[] {
       unknown[0] === undefined ? 'No service was named' : `There is no service "${unknown[0]}"`;
     throw new AppError(
       'cannot_start',
-      `${given}. Name services, ${SERVICES.join(', ')}, or all of them: all. The other commands ` +
-        'are topics, secrets, config and check.',
+      `${given}. Name some of ${SERVICES.join(', ')}, or all of them: all. The other commands are ` +
+        'topics, secrets, config and check.',
     );
   }
   return args.includes('all') ? [...SERVICES] : SERVICES.filter((each) => args.includes(each));

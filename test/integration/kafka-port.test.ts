@@ -533,7 +533,7 @@ describe('a consumer group', () => {
     ]);
     expect(await inspectOffsets(settings)).toMatchObject({
       retentionMinutes: 43_200,
-      longestMinutes: 43_200,
+      longestMinutes: 10_080,
     });
     const { consumption } = await consumeAll('delivery', 'webhooks');
     await eventually(async () => expect(await delivery()).toEqual([]));

@@ -44,7 +44,7 @@ export interface OffsetFindings {
   uncommitted: { group: string; topic: string; partitions: number[] }[];
   /** the shortest `offsets.retention.minutes` of the brokers, or why it could not be read */
   retentionMinutes: number | string;
-  /** the longest that a topic keeps records, minutes */
+  /** the longest that a topic of these groups keeps records, minutes */
   longestMinutes: number;
 }
 
@@ -80,7 +80,10 @@ export async function inspectOffsets(settings: Settings): Promise<OffsetFindings
         }
       }
     }
-    const longestMs = Math.max(...specs.map(({ retentionMs = 0 }) => retentionMs));
+    const read: readonly string[] = Object.values(reads).flat();
+    const longestMs = Math.max(
+      ...specs.map(({ name, retentionMs = 0 }) => (read.includes(name) ? retentionMs : 0)),
+    );
     return {
       uncommitted,
       retentionMinutes: await offsetsRetention(admin, brokers),
