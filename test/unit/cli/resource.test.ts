@@ -202,6 +202,7 @@ test.each([
     id: 'dlv_1',
     destination: 'dst_1',
     reason: null,
+    goesOn: null,
     settledAt: at,
     budget: {},
     body: {},

@@ -34,7 +34,12 @@ const upload = (argv: string[], input = '') => {
     input,
   });
 };
-const written = () => control.memory.records(PROFILE_EVENTS).map(({ key }) => String(key));
+/** Returns the users of all lines. */
+const written = () =>
+  control.memory.records(PROFILE_EVENTS).flatMap(({ key, value }) => {
+    const { kind } = JSON.parse(String(value)) as { kind: string };
+    return kind === 'listed' ? [String(key)] : [];
+  });
 
 test('members are uploaded from a file or standard input, in every line format', async () => {
   writeFileSync(join(dir, 'members'), '\n\nann\n"bob"\r\n{"userId":"cid"}');

@@ -361,7 +361,7 @@ test('a row is degraded, not failing, once the last attempt succeeded and nothin
   });
 });
 
-test('a row shows no error from before the last success, and degraded if deliveries wait', () => {
+test('a row keeps the last error with its time, also after a success, and is degraded if deliveries wait', () => {
   const error = { at: NOW - 60_000, text: 'timeout: none', code: 'timeout' };
   const row = (successAt: number, oldest: number) => {
     const health = new Map([['dst_1', { ...unknownHealth(), error, successAt }]]);
@@ -381,7 +381,7 @@ test('a row shows no error from before the last success, and degraded if deliver
   });
   expect(row(NOW - 60_000, NOW - RECENT_MS - 1)).toMatchObject({
     state: 'degraded',
-    lastError: null,
+    lastError: { code: 'timeout', at: new Date(NOW - 60_000).toISOString() },
   });
 });
 

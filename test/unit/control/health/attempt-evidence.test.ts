@@ -47,6 +47,7 @@ test('the evidence contains the time, the time of the next attempt, and the erro
     until: ms(11),
     error: 'https://a.example: status 503',
     status: 503,
+    url: 'whk_1',
   });
   const error = { code: 'timeout' as const, message: 'no complete answer within 5000 ms' };
   const { status: _, ...url } = aUrl({ outcome: 'retry', error });
@@ -67,6 +68,7 @@ test('the evidence that nothing can be sent has the cause, if the delivery met i
     until: Date.parse(aWait().expiresAt),
     code: 'token',
     error: 'https://a.example: token: it answered 500',
+    url: 'whk_1',
   });
   expect(of(aWait({ reason: 'token' }))).toEqual({
     kind: 'blocked',

@@ -13,7 +13,7 @@ test("an unrendered delivery's row survives its encoding, and COPY can read its 
   const row = applyEvent(undefined, aDeath({ reason: 'render_failed', n: 0, error }));
   expect(fromColumns(toColumns(row))).toEqual(row);
   expect(toColumns(row)).toMatchObject({ last_error: 'render_failed', dead_error: error });
-  expect(toCopy(row)).toMatch(/\trender_failed\trequest\/body: a\\tb\t\\N\t\\N$/);
+  expect(toCopy(row)).toMatch(/\trender_failed\trequest\/body: a\\tb\t\\N\t\\N\t\\N$/);
 });
 
 test.each([
@@ -49,6 +49,7 @@ test.each([
     '\\N',
     '\\N',
     '\\N',
+    '\\N',
   ]);
 });
 
@@ -57,7 +58,7 @@ test('COPY can read the batches of a delivery', () => {
     aUrl({ batch: { id, size: 2, index: 0, first: 'dlv_1' } }),
   );
   const row = applyEvent(undefined, anEvent({ urls }));
-  expect(toCopy(row).endsWith('\t{"bat_1","bat_2"}\t\\N')).toBe(true);
+  expect(toCopy(row).endsWith('\t{"bat_1","bat_2"}\t\\N\t\\N')).toBe(true);
   expect(toColumns(row).batches).toEqual(['bat_1', 'bat_2']);
 });
 
