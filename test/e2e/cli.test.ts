@@ -446,7 +446,7 @@ test('the CLI finds deliveries and replays dead ones', async () => {
   await done('replay', 'cancel', String(job!.id), '--yes');
   await done('replay', 'resume', String(job!.id));
   expect((await done('replay', 'show', String(job!.id), '--follow')).out).toMatch(/status +done/);
-  expect((await done('replay', 'list')).out.split('\n')).toHaveLength(4);
+  expect((await done('replay', 'list')).out.split('\n')).toHaveLength(3);
   await eventually(async () => expect((await done(...dead, '--json')).json).toHaveLength(0), {
     deadlineMs: 90_000,
   });

@@ -419,7 +419,7 @@ story(
     expect(stage.sink.received('/warehouse')).toEqual([]);
     await isGood();
     await page.getByRole('button', { name: 'Replay 1' }).click();
-    await page.getByText('1 of 1 sent').waitFor();
+    await page.getByText(/^1 asked, [01] attempted/).waitFor();
     await page.getByLabel('Progress').getByText('done').waitFor();
     await stage.sink.waitFor(1, { path: '/warehouse' });
     await isGoodEverywhere('replay');

@@ -261,7 +261,9 @@ describe("a deleted user's e-mail", () => {
       expect(await list(`/lookup?user=${USER}`)).not.toEqual([]);
     }, PATIENT);
     const preview = await post('/audiences/preview', { condition: 'user.traits.plan == "pro"' });
-    expect(JSON.stringify(await get(`/audiences/previews/${preview.id}`))).toContain(EMAIL);
+    await eventually(async () => {
+      expect(JSON.stringify(await get(`/audiences/previews/${preview.id}`))).toContain(EMAIL);
+    }, PATIENT);
     const answered = (await list(`/deliveries?message=${calls[0]!.messageId}&status=delivered`))[0]
       .id;
     expect(JSON.stringify(await get(`/deliveries/${answered}`))).toContain(EMAIL);
