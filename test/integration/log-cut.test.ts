@@ -104,13 +104,15 @@ class Reader {
     });
   }
 
-  /** Refuses a record, so that nothing is fetched. */
-  async hold(): Promise<void> {
+  /** Reads nothing from now on. One that runs refuses a record, so that nothing is fetched. */
+  async rest(state: State): Promise<void> {
+    if (state === 'is stopped') return this.stop();
     this.isBusy = true;
     await producer.send(named(['held']));
   }
 
-  release(): void {
+  async goOn(state: State): Promise<void> {
+    if (state === 'is stopped') return this.start();
     this.isBusy = false;
     this.#consumption.resume();
   }
@@ -119,6 +121,10 @@ class Reader {
     return this.#consumption.stop(5_000);
   }
 }
+
+/** What a consumer does while the log changes. */
+const STATES = ['runs', 'is stopped'] as const;
+type State = (typeof STATES)[number];
 
 const numbered = (name: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${name}-${String(i)}`);
@@ -166,7 +172,7 @@ async function cutOf(group: string): Promise<number> {
   return Number(line?.slice(name.length));
 }
 
-test.each(['runs', 'is stopped'])(
+test.each(STATES)(
   'what was appended after a power cut is read, while the consumer %s',
   async (state) => {
     const group = `cut-${state === 'runs' ? 'running' : 'stopped'}`;
@@ -175,8 +181,7 @@ test.each(['runs', 'is stopped'])(
     const before = numbered('before', 100);
     await send(before);
     await reader.finish(before);
-    if (state === 'runs') await reader.hold();
-    else await reader.stop();
+    await reader.rest(state);
 
     await endBroker('SIGKILL');
     cut(TOPIC, 60);
@@ -184,8 +189,7 @@ test.each(['runs', 'is stopped'])(
     // More than was cut off, before anybody reads.
     const after = numbered('after', 80);
     await send(after);
-    if (state === 'runs') reader.release();
-    else await reader.start();
+    await reader.goOn(state);
     await reader.finish(after);
     expect(await cutOf(group)).toBeGreaterThanOrEqual(40);
     expect(reader.seen.filter((value) => value.startsWith('before'))).toEqual(before);
@@ -193,7 +197,7 @@ test.each(['runs', 'is stopped'])(
   },
 );
 
-test.each(['runs', 'is stopped'])(
+test.each(STATES)(
   'what was appended after all data was restored from a copy is read, while the consumer %s',
   async (state) => {
     const group = `copy-${state === 'runs' ? 'running' : 'stopped'}`;
@@ -209,8 +213,7 @@ test.each(['runs', 'is stopped'])(
     const lost = numbered('lost', 50);
     await send(lost);
     await reader.finish(lost);
-    if (state === 'runs') await reader.hold();
-    else await reader.stop();
+    await reader.rest(state);
 
     // Metadata, commits and epochs are as they were: the same epochs come again.
     await endBroker('SIGTERM');
@@ -220,8 +223,7 @@ test.each(['runs', 'is stopped'])(
     await cluster.nodes[0]!.start();
     const after = numbered('after', 120);
     await send(after);
-    if (state === 'runs') reader.release();
-    else await reader.start();
+    await reader.goOn(state);
     await reader.finish(after);
     if (state === 'runs') expect(await cutOf(group)).toBeGreaterThanOrEqual(50);
     await reader.stop();
@@ -242,7 +244,7 @@ async function createTopic(topic: string): Promise<void> {
   });
 }
 
-test.each(['runs', 'is stopped'])(
+test.each(STATES)(
   'a topic that was made again, and has grown beyond the position, is read while the consumer %s',
   async (state) => {
     const group = `again-${state === 'runs' ? 'running' : 'stopped'}`;
@@ -251,15 +253,13 @@ test.each(['runs', 'is stopped'])(
     const before = numbered('before', 50);
     await send(before);
     await reader.finish(before);
-    if (state === 'runs') await reader.hold();
-    else await reader.stop();
+    await reader.rest(state);
 
     await deleteTopic(TOPIC);
     await createTopic(TOPIC);
     const after = numbered('after', 90);
     await send(after);
-    if (state === 'runs') reader.release();
-    else await reader.start();
+    await reader.goOn(state);
     await reader.finish(after);
     await reader.stop();
   },
