@@ -14,13 +14,21 @@ test('a number is read from its own line of a file of Linux', () => {
 });
 
 test.each([
-  ['within its limits', { 'Kafka: Fetch': 1, 'wake-ups': 2, 'JSON texts read': 1 }, []],
+  [
+    'within its limits',
+    { 'Kafka: Fetch': 1, 'wake-ups of the main thread': 2, 'JSON texts read': 1 },
+    [],
+  ],
   [
     'that asks more of Kafka',
     { 'Kafka: Fetch': 1, 'Kafka: Heartbeat': 0.5 },
     ['router: 1.50 requests to Kafka (Fetch 1.00, Heartbeat 0.50) for a call, above 1'],
   ],
-  ['that wakes more often', { 'wake-ups': 2.5 }, ['router: 2.50 wake-ups for a call, above 2']],
+  [
+    'that wakes more often',
+    { 'wake-ups of the main thread': 2.5 },
+    ['router: 2.50 wake-ups of the main thread for a call, above 2'],
+  ],
   [
     'with more JSON',
     { 'JSON texts read': 1, 'JSON texts written': 1 },

@@ -11,6 +11,9 @@ import { type Counts } from './counters';
 /** By the name of the process. */
 export type Ledger = Record<string, Counts>;
 
+/** Other threads wait for each other too, and on a busy machine more often. */
+export const MAIN_THREAD_WAKE_UPS = 'wake-ups of the main thread';
+
 const ANSWER_MS = 10_000;
 const POLL_MS = 5;
 
@@ -44,12 +47,12 @@ async function countsOf(dir: string, pid: number): Promise<Counts> {
  */
 function readProc(pid: number): Counts {
   const tasks = `/proc/${String(pid)}/task`;
-  const wakeUps = readdirSync(tasks).map((task) =>
-    numberIn(readIfThere(join(tasks, task, 'status')), 'voluntary_ctxt_switches'),
-  );
+  const wakeUpsOf = (task: string) =>
+    numberIn(readIfThere(join(tasks, task, 'status')), 'voluntary_ctxt_switches');
   const io = readIfThere(`/proc/${String(pid)}/io`);
   return {
-    'wake-ups': wakeUps.reduce((sum, each) => sum + each, 0),
+    'wake-ups': readdirSync(tasks).reduce((sum, task) => sum + wakeUpsOf(task), 0),
+    [MAIN_THREAD_WAKE_UPS]: wakeUpsOf(String(pid)),
     'reads and writes': numberIn(io, 'syscr') + numberIn(io, 'syscw'),
     'bytes read': numberIn(io, 'rchar'),
     'bytes written': numberIn(io, 'wchar'),
