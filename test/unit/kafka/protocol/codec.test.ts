@@ -12,12 +12,7 @@ import {
   type OutMessage,
   readBatches,
 } from '../../../../shared/kafka/protocol/batch';
-import {
-  FETCH,
-  FETCH_BY_NAME,
-  readFetch,
-  writeFetch,
-} from '../../../../shared/kafka/protocol/fetch-request';
+import { FETCH, readFetch, writeFetch } from '../../../../shared/kafka/protocol/fetch-request';
 import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { cases } from '../../../support/cases';
 
@@ -195,7 +190,7 @@ async function readBoth(fetch: Fetch) {
 }
 
 function partitionsOf({ ours }: Fetch) {
-  return readFetch(new ByteReader(ours), FETCH_BY_NAME).partitions;
+  return readFetch(new ByteReader(ours)).partitions;
 }
 
 test('a produce request equals that of kafkajs byte for byte', async () => {
@@ -357,7 +352,7 @@ test('a fetch names topics by their ids, and the epochs of leaders', () => {
     topics: [{ topic: id, partitions }],
     forgotten: [{ topic: id, partitions: [8] }],
   };
-  writeFetch(to, input, FETCH);
+  writeFetch(to, input);
   expect(to.take().toString('hex')).toBe(
     [
       'ffffffff' + '00000064' + '00000001' + '000003e8' + '01' + '00000006' + '00000007',
