@@ -16,7 +16,7 @@ import { COMPACTED } from './topics';
  * log yet. Such a request is repeated.
  *
  * Reads of several partitions of a topic that are called at the same time share a request to each
- * broker, but not with reads of another topic.
+ * broker, but not with reads of another topic, or with another wait.
  */
 
 /** The second try finds a leader that moved; a starting broker needs a few more. */
@@ -38,8 +38,13 @@ interface Asked extends ReadAt {
 }
 
 export class DirectReader {
-  #cluster: Promise<Cluster> | undefined;
-  /** by node id and topic */
+  /**
+   * By the topic for which reads wait; '' for those that do not wait: a broker answers the requests
+   * of a connection one after the other.
+   */
+  readonly #clusters = new Map<string, Promise<Cluster>>();
+  #isClosed = false;
+  /** by node id, topic and wait */
   readonly #asked = new Map<string, Asked[]>();
 
   constructor(
@@ -61,25 +66,30 @@ export class DirectReader {
         if (isOutOfRange(error)) {
           return { records: [], next: at.offset, end: at.offset, gone: true };
         }
-        if (tries++ === TRIES) throw unavailable(error);
+        if (tries++ === TRIES || this.#isClosed) throw unavailable(error);
         await sleep(PAUSE_MS * tries);
-        const cluster = await this.#cluster?.catch(() => undefined);
-        if (!cluster) this.#cluster = undefined;
+        const name = clusterOf(at);
+        const connected = this.#clusters.get(name);
+        const cluster = await connected?.catch(() => undefined);
+        if (!cluster && this.#clusters.get(name) === connected) this.#clusters.delete(name);
         await cluster?.refreshMetadata().catch(() => undefined);
       }
     }
   }
 
   async close(): Promise<void> {
-    const cluster = await this.#cluster?.catch(() => undefined);
-    await cluster?.disconnect();
+    this.#isClosed = true;
+    for (const connected of this.#clusters.values()) {
+      const cluster = await connected.catch(() => undefined);
+      await cluster?.disconnect();
+    }
   }
 
   /** @returns undefined if the broker throttles this client */
   async #fetch(at: ReadAt): Promise<Fetched | undefined> {
     const { topic, partition, offset, until = 0 } = at;
     const name = this.prefix + topic;
-    const cluster = await (this.#cluster ??= this.connect());
+    const cluster = await this.#connected(at);
     await cluster.addTargetTopic(name);
     const [nodeId] = Object.keys(cluster.findLeaderForPartitions(name, [partition]));
     if (nodeId === undefined) throw new Error(`partition ${partition} of ${topic} has no leader`);
@@ -98,6 +108,14 @@ export class DirectReader {
     return { records, next, end, gone: false };
   }
 
+  #connected(at: ReadAt): Promise<Cluster> {
+    if (this.#isClosed) throw new Error('the reader is closed');
+    const name = clusterOf(at);
+    const cluster = this.#clusters.get(name) ?? this.connect();
+    this.#clusters.set(name, cluster);
+    return cluster;
+  }
+
   #ask(nodeId: string, at: ReadAt): Promise<FetchedPartition | 'throttled'> {
     return new Promise((answer, fail) => this.#queue(nodeId, [{ ...at, answer, fail }]));
   }
@@ -106,7 +124,7 @@ export class DirectReader {
   #queue(nodeId: string, reads: readonly Asked[]): void {
     const [first] = reads;
     if (!first) return;
-    const key = `${nodeId} ${first.topic}`;
+    const key = `${nodeId} ${first.topic} ${String(first.waitMs)}`;
     const waiting = this.#asked.get(key) ?? [];
     if (waiting.length === 0) setImmediate(() => void this.#send(nodeId, key));
     this.#asked.set(key, [...waiting, ...reads]);
@@ -145,15 +163,17 @@ export class DirectReader {
   }
 
   async #fetchAll(nodeId: string, asked: readonly Asked[]): Promise<Asked[]> {
-    const cluster = await this.#cluster;
-    const broker = await cluster?.findBroker({ nodeId });
-    if (!broker) throw new Error('the reader is closed');
-    const name = this.prefix + (asked[0]?.topic ?? '');
+    const [first] = asked;
+    if (!first) return [];
+    const cluster = await this.#connected(first);
+    const broker = await cluster.findBroker({ nodeId });
+    const { waitMs = 0 } = first;
+    const name = this.prefix + first.topic;
     const sizes = asked.map(({ maxBytes }) => maxBytes);
     const all = sizes.reduce((sum, size) => sum + size, 0);
     const { responses, clientSideThrottleTime } = await broker.fetch({
-      maxWaitTime: 0,
-      minBytes: 0,
+      maxWaitTime: waitMs,
+      minBytes: waitMs > 0 ? 1 : 0,
       maxBytes: Math.max(...sizes, Math.min(all, SHARED_BYTES)),
       topics: [
         {
@@ -187,6 +207,10 @@ export class DirectReader {
       return false;
     });
   }
+}
+
+function clusterOf({ topic, waitMs }: ReadAt): string {
+  return waitMs === undefined ? '' : topic;
 }
 
 /**

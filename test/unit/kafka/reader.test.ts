@@ -1,3 +1,4 @@
+import { type Cluster } from '../../../shared/kafka/client/cluster';
 import { ERROR, KafkaError } from '../../../shared/kafka/protocol/error-codes';
 import { DirectReader } from '../../../shared/kafka/reader';
 import { type BrokerAnswer, faultyBroker } from '../../support/faulty-broker';
@@ -174,4 +175,34 @@ describe('reads of several partitions that begin together', () => {
       [20, 20],
     ]);
   });
+});
+
+test('a read that waits delays no other: it has a connection for its topic', async () => {
+  const waits: number[][] = [];
+  const connect = () => {
+    const own: number[] = [];
+    waits.push(own);
+    const { cluster } = faultyBroker('profiles', [{ highWatermark: 50, next: 20 }], 50);
+    const findBroker: Cluster['findBroker'] = async (node) => {
+      const broker = await cluster.findBroker(node);
+      return {
+        fetch: (request) => {
+          own.push(request.maxWaitTime, request.minBytes);
+          return broker.fetch(request);
+        },
+      };
+    };
+    return Promise.resolve({ ...cluster, findBroker });
+  };
+  const reader = new DirectReader(connect, '');
+  const at = { topic: 'profiles', partition: 0, offset: 10, maxBytes: 1 };
+  await Promise.all([
+    reader.read({ ...at, waitMs: 5_000 }),
+    reader.read(at),
+    jest.advanceTimersByTimeAsync(1_000),
+  ]);
+  expect(waits).toEqual([
+    [5_000, 1],
+    [0, 0],
+  ]);
 });
