@@ -223,6 +223,7 @@ export async function assembleControl(
     {
       ...shared,
       ...profiles,
+      fullProfiles,
       entries,
       events,
       eventNames: readers.eventNames,
