@@ -1,6 +1,6 @@
 import { stringifyJson } from '../../shared/json/json';
 import { type Delivery } from '../../shared/api/operations';
-import { DELIVERY_STATUSES } from '../../shared/model/reasons';
+import { FILTER_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import {
   choiceField,
@@ -25,7 +25,7 @@ import { addList, addShow, MOST_ROWS } from '../resource';
 
 /** `waypost deliveries`: the outcome of each message. */
 
-export const statusField = choiceField('--status <status>', DELIVERY_STATUSES);
+const statusField = choiceField('--status <status>', FILTER_STATUSES);
 export const sinceField = timeField(
   '--since <time>',
   'accepted since, such as 15m, 24h or 2026-12-01T10:00:00Z',

@@ -29,7 +29,7 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export const OPEN_STATUSES = ['waiting', 'retrying', 'held'] as const;
 
 /** Returns whether a delivery has no final status yet. */
-export function isUnderWay(status: DeliveryStatus | undefined): boolean {
+export function isUnderWay(status: FilterStatus | undefined): boolean {
   return (OPEN_STATUSES as readonly (string | undefined)[]).includes(status);
 }
 
@@ -38,8 +38,13 @@ export function isDelivered(status: DeliveryStatus | undefined): boolean {
   return status === 'delivered' || status === 'partly_delivered';
 }
 
+/** What deliveries are filtered by: a status, or `pending`, which finds whatever has not ended. */
+export const FILTER_STATUSES = [...DELIVERY_STATUSES, 'pending'] as const;
+export type FilterStatus = (typeof FILTER_STATUSES)[number];
+
 /** Returns the statuses that a filter finds: `delivered` also finds what was partly delivered. */
-export function statusesOf(filter: DeliveryStatus): readonly DeliveryStatus[] {
+export function statusesOf(filter: FilterStatus): readonly DeliveryStatus[] {
+  if (filter === 'pending') return OPEN_STATUSES;
   return filter === 'delivered' ? ['delivered', 'partly_delivered'] : [filter];
 }
 
