@@ -53,6 +53,8 @@ export interface BrokerOptions {
   open?: boolean;
   /** for tests: start quickly rather than run fast */
   shortLived?: boolean;
+  /** for tests: more flags of the JVM that runs the broker */
+  flags?: readonly string[];
 }
 
 /** A started broker. It is usable once `ready` has resolved. */
@@ -97,6 +99,7 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   const output = openSync(join(dir, 'kafka.out'), 'w');
   const java = compact([
     options.shortLived ? SHORT_LIVED : undefined,
+    ...(options.flags ?? []),
     ...javaArguments(options.jars, join(dir, 'log4j2.properties')),
     'kafka.Kafka',
     propertiesFile(dir),
