@@ -176,7 +176,7 @@ export function endingsOf(steps: readonly Step[], present: Present): string[] {
     if (step.act !== 'change') return [];
     if (step.kind === 'source') {
       const here = present.sources.find(({ id }) => id === step.id);
-      const isEnd = step.body.enabled === false && here?.enabled === true;
+      const isEnd = !step.body.enabled && here?.enabled === true;
       return isEnd ? [`disable the source "${step.name}"`] : [];
     }
     if (step.kind !== 'destination') return [];
