@@ -136,6 +136,10 @@ export class KafkaConsumption implements Consumption {
       onRound: (round) => this.#enter(round),
       onHeard: (generation, sentAt) => this.#heard(generation, sentAt),
       onLost: () => this.#fence('consumer.session_lost'),
+      onForbidden: () => {
+        const reason = `this user may not read with the consumer group ${groupId}`;
+        options.onFatal(new AppError('cannot_start', reason));
+      },
       log,
     });
     this.#owned = new AssignedPartitions({
