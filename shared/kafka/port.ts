@@ -250,6 +250,8 @@ export interface ReadAt {
    * reports the records as `gone`, or fails. It never looks like the end.
    */
   until?: number;
+  /** longest wait for a record at the offset, ms (default 0). Reads of other topics do not wait. */
+  waitMs?: number;
 }
 
 /** Records of a partition from an offset on. */
@@ -275,8 +277,7 @@ export interface Kafka {
   consume(options: ConsumeOptions): Promise<Consumption>;
   tail(options: TailOptions): Promise<Tail>;
   /**
-   * Reads records from an offset on, up to `maxBytes` (at least one record), without a group and
-   * without waiting.
+   * Reads records from an offset on, up to `maxBytes` (at least one record), without a group.
    * @throws AppError `kafka_unavailable`
    */
   read(at: ReadAt): Promise<Fetched>;

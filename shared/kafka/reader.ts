@@ -17,7 +17,7 @@ import { COMPACTED } from './topics';
  * log yet. Such a request is repeated.
  *
  * Reads of several partitions of a topic that are called at the same time share a request to each
- * broker, but not with reads of another topic.
+ * broker, but not with reads of another topic, or with another wait.
  */
 
 /** The second try finds a leader that moved; a starting broker needs a few more. */
@@ -42,10 +42,15 @@ interface Asked extends ReadAt {
 }
 
 export class DirectReader {
-  #brokers: Promise<LogBrokers> | undefined;
+  /**
+   * By the topic for which reads wait; '' for those that do not wait: a broker answers the requests
+   * of a connection one after the other.
+   */
+  readonly #brokers = new Map<string, Promise<LogBrokers>>();
+  #isClosed = false;
   /** by topic, without the prefix */
   readonly #leaders = new Map<string, { leaders: Promise<Leaders>; readAt: number }>();
-  /** by node and id of the topic */
+  /** by node, id of the topic and wait */
   readonly #asked = new Map<string, Asked[]>();
 
   constructor(
@@ -67,7 +72,7 @@ export class DirectReader {
         if (error instanceof KafkaError && error.errorCode === ERROR.offsetOutOfRange) {
           return { records: [], next: at.offset, end: at.offset, gone: true };
         }
-        if (tries++ === TRIES) throw unavailable(error);
+        if (tries++ === TRIES || this.#isClosed) throw unavailable(error);
         await sleep(PAUSE_MS * tries);
         this.#leaders.delete(at.topic);
       }
@@ -110,14 +115,21 @@ export class DirectReader {
   }
 
   async close(): Promise<void> {
-    const brokers = await this.#brokers?.catch(() => undefined);
-    await brokers?.disconnect();
+    this.#isClosed = true;
+    for (const connected of this.#brokers.values()) {
+      const brokers = await connected.catch(() => undefined);
+      await brokers?.disconnect();
+    }
   }
 
-  #connected(): Promise<LogBrokers> {
-    const brokers = (this.#brokers ??= this.connect());
+  #connected(name = ''): Promise<LogBrokers> {
+    if (this.#isClosed) return Promise.reject(new Error('the reader is closed'));
+    const known = this.#brokers.get(name);
+    if (known) return known;
+    const brokers = this.connect();
+    this.#brokers.set(name, brokers);
     brokers.catch(() => {
-      if (this.#brokers === brokers) this.#brokers = undefined;
+      if (this.#brokers.get(name) === brokers) this.#brokers.delete(name);
     });
     return brokers;
   }
@@ -162,15 +174,15 @@ export class DirectReader {
 
   /** Sends reads of one topic with the next request to a broker. */
   #queue(node: number, topicId: string, reads: readonly Asked[]): void {
-    if (reads.length === 0) return;
-    const key = `${String(node)} ${topicId}`;
+    const [first] = reads;
+    if (!first) return;
+    const key = `${String(node)} ${topicId} ${String(first.waitMs)}`;
     const waiting = this.#asked.get(key) ?? [];
-    if (waiting.length === 0) setImmediate(() => void this.#send(node, topicId));
+    if (waiting.length === 0) setImmediate(() => void this.#send(node, topicId, key));
     this.#asked.set(key, [...waiting, ...reads]);
   }
 
-  async #send(node: number, topicId: string): Promise<void> {
-    const key = `${String(node)} ${topicId}`;
+  async #send(node: number, topicId: string, key: string): Promise<void> {
     const all = this.#asked.get(key) ?? [];
     this.#asked.delete(key);
     // A request names each partition once.
@@ -187,13 +199,15 @@ export class DirectReader {
   }
 
   async #request(node: number, topicId: string, asked: readonly Asked[]): Promise<FetchAnswer> {
-    const connection = await (await this.#connected()).openFetches(node);
+    const { topic = '', waitMs } = asked[0] ?? {};
+    const brokers = await this.#connected(waitMs === undefined ? '' : topic);
+    const connection = await brokers.openFetches(node);
     const sizes = asked.map(({ maxBytes }) => maxBytes);
     const all = sizes.reduce((sum, size) => sum + size, 0);
     const input = {
       ...NO_SESSION,
-      maxWaitMs: 0,
-      minBytes: 0,
+      maxWaitMs: waitMs ?? 0,
+      minBytes: waitMs ? 1 : 0,
       maxBytes: Math.max(...sizes, Math.min(all, SHARED_BYTES)),
       rack: '',
       topics: [{ topic: topicId, partitions: [...asked] }],

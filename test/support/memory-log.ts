@@ -39,6 +39,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   const tails = new Set<MemoryTail>();
   let failure: Error | undefined;
   let appended = (): void => undefined;
+  const waiting = new Set<() => void>();
   const topic = (name: string) => {
     const records = topics.get(name) ?? [];
     topics.set(name, records);
@@ -57,7 +58,18 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   const append = (records: OutRecord[]) => {
     for (const out of records) topic(out.topic).push(inRecord(out, topic(out.topic).length));
     setImmediate(deliver);
+    for (const wake of waiting) wake();
   };
+  const appendedWithin = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms).unref();
+      waiting.add(end);
+    });
   const kafka: Kafka = {
     setRetention: () => Promise.resolve(),
     producer: (): Promise<BatchProducer> =>
@@ -95,18 +107,19 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
         },
       });
     },
-    read: ({ topic: name, offset, maxBytes }) => {
+    read: async ({ topic: name, offset, maxBytes, waitMs }) => {
       const all = topic(name);
+      if (waitMs !== undefined && offset === all.length) await appendedWithin(waitMs);
       let bytes = 0;
       const records = all
         .slice(offset)
         .filter((record, i) => (bytes += record.value?.length ?? 0) <= maxBytes || i === 0);
-      return Promise.resolve({
+      return {
         records,
         next: offset + records.length,
         end: all.length,
         gone: offset > all.length,
-      });
+      };
     },
     ranges: (name, sinceMs = 0) => {
       const all = topic(name);

@@ -2,7 +2,7 @@ import { type FetchConnection } from '../../../shared/kafka/consumer/brokers';
 import { ERROR } from '../../../shared/kafka/protocol/error-codes';
 import { type FetchInput } from '../../../shared/kafka/protocol/fetch-request';
 import { DirectReader } from '../../../shared/kafka/reader';
-import { type Fault, faultyBroker, logsOf } from '../../support/faulty-broker';
+import { type Fault, type FaultyBroker, faultyBroker, logsOf } from '../../support/faulty-broker';
 
 /**
  * When a direct read considers a partition read to the end. Reads from a real broker:
@@ -180,4 +180,21 @@ describe('reads of several partitions that begin together', () => {
       [20, 20],
     ]);
   });
+});
+
+test('a read that waits delays no other: it has a connection for its topic', async () => {
+  const own: FaultyBroker[] = [];
+  const connect = () => {
+    const broker = faultyBroker(50);
+    own.push(broker);
+    return Promise.resolve(logsOf('profiles', [broker]));
+  };
+  const reader = new DirectReader(connect, '');
+  const at = { topic: 'profiles', partition: 0, offset: 10, maxBytes: 1 };
+  await Promise.all([
+    reader.read({ ...at, waitMs: 5_000 }),
+    reader.read(at),
+    jest.advanceTimersByTimeAsync(1_000),
+  ]);
+  expect(own.map(({ waits }) => waits).sort()).toEqual([[0], [5_000]]);
 });
