@@ -1,6 +1,6 @@
 import { sleep, withDeadline, withTimeout } from '../runtime/async';
 import { PollLiveness } from '../runtime/health';
-import { messageOf } from '../runtime/errors';
+import { AppError, messageOf } from '../runtime/errors';
 import { type Log } from '../telemetry/log';
 import { brokerClock } from './broker-clock';
 import { type LogBrokers } from './consumer/brokers';
@@ -121,24 +121,26 @@ export class KafkaTail implements Tail {
 
   /**
    * Starts reading. Records appended after this has resolved will be seen.
-   * @throws AppError `kafka_unavailable`
+   * @throws AppError `kafka_unavailable`; `cannot_start` if this user may not read the topic
    */
   async start(): Promise<void> {
     const until = performance.now() + START_WITHIN_MS;
     for (;;) {
       try {
         await this.#leaders.refresh();
+        this.#leaders.requireRights();
         this.#counted = this.#leaders.count(this.#name);
         await this.#begin();
         if (this.#hasBegun()) break;
         throw new Error(`partitions of ${this.#name} have no leader`);
       } catch (error) {
-        if (performance.now() < until) {
+        const isForbidden = error instanceof AppError;
+        if (!isForbidden && performance.now() < until) {
           await sleep(AGAIN_MS);
           continue;
         }
         await this.stop();
-        throw unavailable(error);
+        throw isForbidden ? error : unavailable(error);
       }
     }
     this.#fetcher.wake();
@@ -393,7 +395,8 @@ export class KafkaTail implements Tail {
 }
 
 /**
- * Returns where to begin. @param found the first record since the start time; negative: there is none
+ * Returns where to begin.
+ * @param found the first record since the start time; negative: there is none
  * @param partitions their number, which share the most records
  */
 function startAt(

@@ -100,8 +100,8 @@ export function acceptMetadata(
 }
 
 /**
- * Returns a client whose admins work with topics in which a partition has no leader. Only a look-up of
- * a topic's offsets fails with LEADER_NOT_AVAILABLE then.
+ * Returns a client whose admins work with topics in which a partition has no leader. Only a look-up
+ * of a topic's offsets fails with LEADER_NOT_AVAILABLE then.
  */
 export function allowLeaderless(client: KafkaJs): KafkaJs {
   const { symbol, make } = clusterMaker(client);

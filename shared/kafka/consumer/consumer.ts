@@ -136,6 +136,10 @@ export class KafkaConsumption implements Consumption {
       onRound: (round) => this.#enter(round),
       onHeard: (generation, sentAt) => this.#heard(generation, sentAt),
       onLost: () => this.#fence('consumer.session_lost'),
+      onForbidden: () => {
+        const reason = `this user may not read with the consumer group ${groupId}`;
+        options.onFatal(new AppError('cannot_start', reason));
+      },
       log,
     });
     this.#owned = new AssignedPartitions({
@@ -191,6 +195,7 @@ export class KafkaConsumption implements Consumption {
             ...parts,
             readCommitted: (places) => this.#readCommitted(places),
             memberId: () => this.#member.memberId,
+            count: (topic) => this.#leaders.count(topic),
           },
           bounds,
         ),
@@ -204,12 +209,7 @@ export class KafkaConsumption implements Consumption {
   async start(): Promise<void> {
     try {
       await this.#leaders.refresh();
-      const forbidden = this.#topics.find(
-        (topic) => this.#leaders.errorOf(topic) === ERROR.topicForbidden,
-      );
-      if (forbidden !== undefined) {
-        throw new AppError('cannot_start', `this user may not read the topic ${forbidden}`);
-      }
+      this.#leaders.requireRights();
     } catch (error) {
       await this.#end().catch(() => undefined);
       throw error;
@@ -309,13 +309,12 @@ export class KafkaConsumption implements Consumption {
   async #assign(members: readonly JoinedMember[]): Promise<MemberAssignment[]> {
     const joining = members.map(memberOf);
     const topics = [...new Set(joining.flatMap((member) => member.topics))];
-    const metadata = await this.parts.brokers.metadata(topics);
-    const counts = new Map(
-      topics.map((topic) => [topic, metadata.get(topic)?.partitions.length ?? 0]),
-    );
+    const before = this.#countsNow();
+    await this.#leaders.refresh(topics);
+    this.#counts = this.#countsNow();
     // This broker may not know yet what another one has said, or know more.
-    this.#counts = this.#topics.map((topic) => counts.get(topic)).join();
-    if (this.#counts !== this.#countsNow()) this.#search.look();
+    if (this.#counts !== before) this.#search.look();
+    const counts = new Map(topics.map((topic) => [topic, this.#leaders.count(topic)]));
     return this.#membership.assign(counts, joining);
   }
 

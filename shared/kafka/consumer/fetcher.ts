@@ -18,10 +18,9 @@ import { type Leader, type Leaders } from './leaders';
 import { type Partition, placeOf } from './partition';
 
 /**
- * Fetches partitions. Each broker has one fetch in flight, in a session, over all partitions that are
- * read from it. Whenever the log of a partition may have changed, its next fetch
- * compares the position first (position.ts). A long fetch is interrupted for a partition that it does
- * not ask for.
+ * Fetches partitions. Each broker has one fetch in flight, in a session, over all partitions that
+ * are read from it. Whenever the log of a partition may have changed, its next fetch compares the
+ * position first (position.ts). A long fetch is interrupted for a partition that it does not ask for.
  */
 
 /** Pause after a failed fetch, and of a partition that was refused. */
@@ -226,7 +225,7 @@ class NodeFetcher {
     this.#connection?.close();
   }
 
-  /** Ends a fetch that may wait for seconds, so that the next one asks for a partition that it lacks. */
+  /** Ends a fetch that may wait for seconds, so that the next one asks for what it lacks. */
   #interruptIfLong(): void {
     if (!this.#isFetching || !this.#wait.isLong || this.#isInterrupted) return;
     for (const partition of this.parts.partitions.values()) {

@@ -1,6 +1,7 @@
 import { sleep, withTimeout } from '../../runtime/async';
-import { messageOf } from '../../runtime/errors';
+import { AppError, messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
+import { ERROR } from '../protocol/error-codes';
 import { type TopicMetadata } from '../protocol/metadata-request';
 import { EARLIEST, LATEST, type LogPlace } from '../protocol/offset-requests';
 import { type LogBrokers } from './brokers';
@@ -37,14 +38,18 @@ export class Leaders {
     private readonly topics: readonly string[],
   ) {}
 
-  /** Reads the metadata again. @throws if no broker answers */
-  async refresh(): Promise<void> {
-    this.#topics = await this.brokers.metadata(this.topics);
+  /** Reads the metadata again. @param more full names of other topics @throws if no broker answers */
+  async refresh(more: readonly string[] = []): Promise<void> {
+    this.#topics = await this.brokers.metadata([...new Set([...this.topics, ...more])]);
   }
 
-  /** Returns the error that a topic has in the metadata; 0 without one. */
-  errorOf(topic: string): number {
-    return this.#topics.get(topic)?.errorCode ?? 0;
+  /** @throws AppError `cannot_start` if this user may not read a topic */
+  requireRights(): void {
+    const isForbidden = (topic: string) =>
+      this.#topics.get(topic)?.errorCode === ERROR.topicForbidden;
+    const forbidden = this.topics.find(isForbidden);
+    if (forbidden === undefined) return;
+    throw new AppError('cannot_start', `this user may not read the topic ${forbidden}`);
   }
 
   /** Returns the leader of a partition; undefined while it has none, or does not exist. */

@@ -1,4 +1,6 @@
 import { brokerClock } from '../../../shared/kafka/broker-clock';
+import { type LogBrokers } from '../../../shared/kafka/consumer/brokers';
+import { ERROR } from '../../../shared/kafka/protocol/error-codes';
 import { KafkaTail } from '../../../shared/kafka/tail';
 import { createLog } from '../../../shared/telemetry/log';
 import { type Fault, faultyBroker, type FaultyBroker, logsOf } from '../../support/faulty-broker';
@@ -11,21 +13,25 @@ import { type Fault, faultyBroker, type FaultyBroker, logsOf } from '../../suppo
 beforeEach(() => jest.useFakeTimers({ doNotFake: ['queueMicrotask'] }));
 afterEach(() => jest.useRealTimers());
 
-async function start(brokers: FaultyBroker[], topic = 'config') {
-  const read: number[] = [];
-  const tail = new KafkaTail({
+function tailOf(topic: string, brokers: LogBrokers, read: number[]): KafkaTail {
+  return new KafkaTail({
     name: 'test',
     topic,
     from: 'beginning',
     prefix: '',
     wait: { maxWaitTime: 100, minBytes: 1 },
-    brokers: logsOf(topic, brokers),
+    brokers,
     onRecord: ({ offset }) => read.push(offset),
     onFatal: (error) => {
       throw error;
     },
     log: createLog('test', 'silent'),
   });
+}
+
+async function start(brokers: FaultyBroker[], topic = 'config') {
+  const read: number[] = [];
+  const tail = tailOf(topic, logsOf(topic, brokers), read);
   const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
   await Promise.all([tail.start(), pass(0)]);
   return { tail, read, pass, stop: () => Promise.all([tail.stop(), pass(2_000)]) };
@@ -46,6 +52,16 @@ test.each<[string, Fault]>([
   await pass(2_000);
   expect(tail.completeAt).toBeGreaterThan(0);
   await stop();
+});
+
+test('a tail of a topic that its user may not read fails at once, in one sentence', async () => {
+  const forbidden = { errorCode: ERROR.topicForbidden, id: '', partitions: [] };
+  const metadata = () => Promise.resolve(new Map([['config', forbidden]]));
+  const tail = tailOf('config', { ...logsOf('config', []), metadata }, []);
+  await expect(tail.start()).rejects.toMatchObject({
+    code: 'cannot_start',
+    message: 'this user may not read the topic config',
+  });
 });
 
 test("a tail learns that the brokers' clock has gone ahead", async () => {

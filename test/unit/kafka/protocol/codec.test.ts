@@ -124,7 +124,7 @@ function asFetch(
   for (const { topic, partitions } of topicData) {
     theirs.string(topic);
     theirs.int32(partitions.length);
-    ours.compact(topic);
+    ours.raw(idOf(topic), 16);
     ours.uvarint(partitions.length + 1);
     for (const { partition, messages } of partitions) {
       const batch = batchOf(messages);
@@ -149,6 +149,15 @@ function asFetch(
   }
   ours.noTags();
   return { theirs: theirs.take(), ours: ours.take() };
+}
+
+/** Our version of the fetch names topics by ids. */
+function idOf(topic: string): Buffer {
+  return Buffer.from(topic.padEnd(16));
+}
+
+function topicOf(id: string): string {
+  return Buffer.from(id, 'hex').toString().trimEnd();
 }
 
 /** Returns a written batch, with an offset as a broker sets it. */
@@ -191,7 +200,9 @@ async function readBoth(fetch: Fetch) {
 }
 
 function partitionsOf({ ours }: Fetch) {
-  return readFetch(new ByteReader(ours)).partitions;
+  return readFetch(new ByteReader(ours)).partitions.map((each) => {
+    return { ...each, topic: topicOf(each.topic) };
+  });
 }
 
 test('a produce request equals that of kafkajs byte for byte', async () => {
