@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readArguments, UsageError } from '../harness/run-main';
 import { type Part, PARTS } from './parts';
 import { QUICK, type Sizes, WHOLE } from './sizes';
 
@@ -24,7 +24,7 @@ export function readOptions(args: string[]): Options {
   const together = values.together === true;
   const alone = (values.only ?? '').split(',').filter((part) => part !== 'bare');
   if (together && !['isolation', 'ledger', 'load'].includes(alone.join(','))) {
-    throw new Error(`--together needs --only isolation, ledger or load.\n${USAGE}`);
+    throw new UsageError(`--together needs --only isolation, ledger or load.\n${USAGE}`);
   }
   const { isolation, soak, ledger, load, ...others } = quick ? QUICK : WHOLE;
   return {
@@ -51,7 +51,7 @@ function count(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1) {
-    throw new Error(`--${name} must be a whole number.\n${USAGE}`);
+    throw new UsageError(`--${name} must be a whole number.\n${USAGE}`);
   }
   return value;
 }
@@ -59,31 +59,23 @@ function count(name: string, text: string | undefined): number | undefined {
 function parse(args: string[]) {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  try {
-    return parseArgs({
-      args,
-      options: {
-        quick: flag,
-        only: text,
-        rounds: text,
-        capacity: text,
-        minutes: text,
-        together: flag,
-        json: text,
-        profile: text,
-      },
-    });
-  } catch (error) {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, {
-      cause: error,
-    });
-  }
+  const options = {
+    quick: flag,
+    only: text,
+    rounds: text,
+    capacity: text,
+    minutes: text,
+    together: flag,
+    json: text,
+    profile: text,
+  };
+  return readArguments({ args, options }, USAGE);
 }
 
 /** Returns the named parts in the order of a run. */
 function readParts(list: string): Part[] {
   const names = new Set(list.split(','));
   const unknown = [...names].find((name) => !(name in PARTS));
-  if (unknown !== undefined) throw new Error(`There is no part "${unknown}".\n${USAGE}`);
+  if (unknown !== undefined) throw new UsageError(`There is no part "${unknown}".\n${USAGE}`);
   return ALL.filter((part) => names.has(part));
 }
