@@ -66,7 +66,9 @@ export class DeletedUsers {
     const id = userId ?? anonymousId ?? '';
     const known = byId.get(id) ?? [];
     // It may come from several logs, or be read again.
-    if (known.some((each) => each.at === at)) return;
+    const isSame = (each: Pick<DeletionRecord, 'at' | 'sources'>) =>
+      each.at === at && String(each.sources) === String(sources);
+    if (known.some(isSame)) return;
     // The latest one is the last of the map, so that the first ones expire.
     byId.delete(id);
     byId.set(id, [...known, { at, sources }]);
