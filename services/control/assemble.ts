@@ -222,6 +222,7 @@ export async function assembleControl(
     {
       ...shared,
       ...profiles,
+      fullProfiles,
       entries,
       events,
       eventNames: readers.eventNames,

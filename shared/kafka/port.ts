@@ -207,6 +207,13 @@ export interface TailOptions {
   onRecord(record: InRecord): void;
   /** Called each time `completeAt` has moved: at least every five seconds while brokers answer. */
   onComplete?(): void;
+  /**
+   * For a topic of one partition that is held as a map: called when the log was cut, or its topic
+   * made again, because entries may have gone. Then all records follow from the first one on, and
+   * `onComplete` when they are complete. Without it, reading goes on at the first record that was
+   * appended later.
+   */
+  onStartOver?(): void;
   onFatal(error: unknown): void;
 }
 

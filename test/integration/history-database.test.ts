@@ -1188,6 +1188,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       fullProfiles: 0,
       expiresAt: null,
       webhook: null,
+      origin: 'https://a.example',
+      followedBy: null,
       error: 'status 503',
       alert: 'due',
       acknowledged: null,

@@ -63,6 +63,8 @@ async function giveKafka(): Promise<() => Promise<void>> {
   };
   try {
     await broker.ready(READY_MS);
+    // Many tests start brokers of their own.
+    await broker.archiveClasses(true);
   } catch (error) {
     await stop();
     throw error;

@@ -21,6 +21,8 @@ export interface MemoryLog {
   compacted(topic: string): InRecord[];
   /** Appends records, as another process would. */
   append(records: OutRecord[]): void;
+  /** Cuts the last records off a topic. Its tails start over a moment later. */
+  cut(topic: string, length: number): void;
   /** Calls this after each write of a producer. */
   onAppend(listener: () => void): void;
   /** Makes writes fail with this error; undefined ends it. */
@@ -134,6 +136,15 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   return {
     kafka,
     append,
+    cut: (name, length) => {
+      topic(name).splice(length);
+      for (const tail of tails) {
+        if (tail.topic !== name) continue;
+        tail.position = 0;
+        tail.onStartOver?.();
+      }
+      setImmediate(deliver);
+    },
     records: (name) => [...topic(name)],
     compacted: (name) => {
       const last = new Map(

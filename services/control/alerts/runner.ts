@@ -11,7 +11,8 @@ import { type Log } from '../../../shared/telemetry/log';
 import { WAYPOST } from '../auth/identities';
 import { type ConfigEntries } from '../config/config-entries';
 import { lockHealth, saveHealth, troubled } from '../health/store';
-import { addNotices, dueNotices, endNotices, settleAlerts } from './store';
+import { OpenNotices } from './open-notices';
+import { addNotices, dueNotices, endNotices, makeDue, settleAlerts } from './store';
 import { type Database, type Queries } from '../history/database';
 import { type History } from '../history/history';
 import { countDead, countPartly, openOf } from '../history/queries';
@@ -74,6 +75,7 @@ export interface AlertsOptions {
 
 export class Alerts {
   readonly #lasting: LastingWatch;
+  readonly #open: OpenNotices;
   readonly #owner = randomUUID();
   #leasedAt = -Infinity;
   /** when this process last decided, or last saw that another process holds the lease */
@@ -87,6 +89,7 @@ export class Alerts {
 
   constructor(private readonly options: AlertsOptions) {
     this.#lasting = new LastingWatch(options);
+    this.#open = new OpenNotices(options);
   }
 
   /** Seconds since the last decision, for which `attempts` was read to its end in time. */
@@ -133,6 +136,7 @@ export class Alerts {
       if ((await this.#decideAt(at)) > 0) this.#isQuiet = false;
       await writeDisabledUrls(this.options);
       await this.#lasting.poll(at);
+      if (await this.#isHistoryRead()) await this.#open.poll(at);
       this.#soundAt = askedAt;
     }
     await this.#send();
@@ -239,6 +243,10 @@ export class Alerts {
     await endNotices(
       queries,
       decided.flatMap(([, { ended }]) => ended),
+    );
+    await makeDue(
+      queries,
+      decided.flatMap(([, { due }]) => due),
     );
     return {
       notices,

@@ -18,7 +18,10 @@ export interface Session {
   token: string;
   /** changes with the token */
   mark: string;
-  /** the Host it was created for, and is valid for */
+  /**
+   * the Host it was created for, and is valid for: a page that reaches control by DNS rebinding has
+   * another
+   */
   host: string;
   /** ms since 1970 */
   until: number;
