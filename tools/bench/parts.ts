@@ -10,6 +10,7 @@ import { batchesRows, measureLoop, singlesRows } from './cases/pipeline';
 import { measureProcesses, processesRows } from './cases/processes';
 import { measureRolling, rollingRows } from './cases/rolling';
 import { measureSoak, soakRows } from './cases/soak';
+import { measureUsage, usageRows } from './cases/usage';
 import { measureWaiting, waitingRows } from './cases/waiting';
 import { type Progress } from './progress';
 import { type Row } from './rows';
@@ -107,6 +108,10 @@ const TABLE = {
   },
   hostile: {
     measure: alone((bench, { hostile }, p) => measureHostile(bench, hostile, p), hostileRows),
+  },
+  usage: {
+    once: true,
+    measure: alone((bench, { usage }, p) => measureUsage(bench, usage, p), usageRows),
   },
   soak: {
     once: true,

@@ -8,6 +8,7 @@ import { type LoopSize } from './cases/pipeline';
 import { type ProcessesSize } from './cases/processes';
 import { type RollingSize } from './cases/rolling';
 import { type SoakSize } from './cases/soak';
+import { type UsageSize } from './cases/usage';
 import { type WaitingSize } from './cases/waiting';
 
 /**
@@ -30,6 +31,7 @@ export interface Sizes {
   waiting: WaitingSize;
   filters: FiltersSize;
   hostile: HostileSize;
+  usage: UsageSize;
   soak: SoakSize;
 }
 
@@ -77,6 +79,14 @@ export const WHOLE: Sizes = {
   },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 20, seconds: 30 },
   filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
+  usage: {
+    destinations: 30_000,
+    busy: 3_000,
+    perSecond: 300,
+    consoles: 10,
+    warmUpSeconds: 60,
+    seconds: 60,
+  },
   soak: { minutes: 60, perSecond: 440, endpoints: 4, failsEvery: 50 },
 };
 
@@ -111,5 +121,6 @@ export const QUICK: Sizes = {
   waiting: { ...WHOLE.waiting, count: 20_000, perSecond: 100, seconds: 12 },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 10, seconds: 10 },
   filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
+  usage: { ...WHOLE.usage, destinations: 2_000, busy: 200, warmUpSeconds: 10, seconds: 20 },
   soak: { ...WHOLE.soak, minutes: 6 },
 };

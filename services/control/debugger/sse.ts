@@ -237,12 +237,15 @@ export class EventStreams {
   }
 
   #write(reader: Reader, text: string): void {
-    if (reader.skipped > 0) {
-      const { skipped } = reader;
-      reader.skipped = 0;
-      this.#send(reader, `event: skipped\ndata: ${JSON.stringify({ count: skipped })}\n\n`);
-    }
+    this.#tellSkipped(reader);
     this.#send(reader, text);
+  }
+
+  #tellSkipped(reader: Reader): void {
+    const { skipped: count } = reader;
+    if (count === 0) return;
+    reader.skipped = 0;
+    this.#send(reader, `event: skipped\ndata: ${JSON.stringify({ count })}\n\n`);
   }
 
   #send(reader: Reader, text: string): void {
@@ -265,7 +268,11 @@ export class EventStreams {
       if (owner.readers.size === 0) this.#owners.delete(owner.token);
     }
     this.recheck();
-    for (const reader of this.#readers()) this.#giveMissed(reader);
+    for (const reader of this.#readers()) {
+      this.#giveMissed(reader);
+      // No event may follow for long.
+      if (reader.missed.length === 0 && reader.fullSince === undefined) this.#tellSkipped(reader);
+    }
     if (this.#owners.size === 0) this.#stopTimers();
   }
 }

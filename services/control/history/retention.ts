@@ -43,6 +43,9 @@ const DELETIONS_MS = 30 * 86_400_000;
 /** Longer than a year, because questions about a change come late. */
 const AUDIT_MS = 400 * 86_400_000;
 
+/** As long before its end as the certificate of a server is tracked (alerts/signals.ts). */
+const SIGNALS_MS = 60 * 86_400_000;
+
 /**
  * Longer than indexing a large partition takes. After a crash another process takes over retention
  * after this time.
@@ -174,6 +177,9 @@ export async function keepWithin(
     audit: ['at < $1', nowMs - AUDIT_MS],
     notices: [`at < $1 and ended_at is not null and alert <> 'due'`, nowMs - AUDIT_MS],
     circuits: [`state = 'closed' and at < $1`, sinceMs],
+    replays: [`status not in ('counting', 'running') and at < $1`, nowMs - AUDIT_MS],
+    // A server that is still called is reported again.
+    signals: ['at < $1', nowMs - SIGNALS_MS],
   };
   await each('destination_versions', () => dropVersions(database, sinceMs));
   for (const [table, [where, beforeMs]] of Object.entries(old)) {
