@@ -3,6 +3,7 @@
 // change, it compiles first.
 const { spawnSync } = require('node:child_process');
 const { existsSync, readdirSync, statSync, utimesSync } = require('node:fs');
+const nodeModule = require('node:module');
 const { join } = require('node:path');
 
 const root = join(__dirname, '..');
@@ -48,4 +49,6 @@ if (isStale() && !build() && !existsSync(built)) {
   process.stderr.write(`waypost: it is not built. Run \`npm ci && npm run build\` in ${root}.\n`);
   process.exit(1);
 }
+// Node from 22 on keeps what it compiled for the next start.
+nodeModule.enableCompileCache?.();
 require(built);

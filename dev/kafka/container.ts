@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compact } from '../../shared/collections/defined';
 import { sleep } from '../../shared/runtime/async';
 import { AppError, messageOf } from '../../shared/runtime/errors';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { type Broker, type BrokerOptions, readyUnlessEnded, STALE_STOP_MS } from './broker';
 import {
   brokerProperties,
@@ -25,7 +26,17 @@ import { storedPorts } from '../stored-ports';
  * that two brokers never run on one volume.
  */
 
-const IMAGE = 'apache/kafka:4.3.1';
+/**
+ * Returns the image that Docker Compose runs, with the digest if it is pinned: one place says which
+ * Kafka it is.
+ */
+export function kafkaImage(): string {
+  const compose = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
+  const image = /^ *image: (apache\/kafka:\S+)/m.exec(compose)?.[1];
+  if (image === undefined) throw new Error('docker-compose.yml names no image of Kafka');
+  return image;
+}
+
 /** Folders of the image. */
 const RECORDS = '/var/lib/kafka/data';
 const JARS = '/opt/kafka/libs';
@@ -59,7 +70,7 @@ export async function launchContainer(
   writeFileSync(propertiesFile(dir), text, { mode: 0o600 });
   const container = await engine.run({
     name: volume,
-    image: IMAGE,
+    image: kafkaImage(),
     command: ['sh', '-c', script(options)],
     environment: {
       WAYPOST_PROPERTIES: text,

@@ -4,7 +4,7 @@ import { ODDITIES } from '../model/oddities';
 import { ASKED_FOR } from '../model/receiver-says';
 import { DELIVERY_STATUSES, FILTER_STATUSES, WAIT_END_WORDS, WAIT_ENDS } from '../model/reasons';
 import { NOT_STORED_HEADERS } from '../model/webhook-request';
-import { count, list, pageParameters, searchedTimes, time, timeParameter } from './fields';
+import { count, flag, list, pageParameters, searchedTimes, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
 import { lastError } from './overview';
 
@@ -60,6 +60,9 @@ const deliveryFilter = z.strictObject({
   q: z.string().min(MIN_SEARCH_CHARACTERS).max(MAX_SEARCH_CHARACTERS).optional().meta({
     description: 'Part of a user id, a message id, an event or the body, in upper or lower case',
   }),
+  attempted: flag
+    .optional()
+    .meta({ description: 'true: with an attempt since it was sent or replayed' }),
   replay: text.optional().meta({ description: 'Sent last by this job: its id, `rpl_…`' }),
   since: timeParameter.optional().meta({ description: 'Accepted at this time or later' }),
   until: timeParameter.optional().meta({ description: 'Accepted before this time' }),

@@ -7,8 +7,8 @@ import { createProgram } from '../../cli/run';
 /** A fixed terminal width, on every machine. */
 const COLUMNS = 100;
 
-export function commandHelp(): string {
-  const program = createProgram({
+export async function commandHelp(): Promise<string> {
+  const program = await createProgram({
     world: {
       env: {},
       cwd: '/',

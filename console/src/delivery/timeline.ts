@@ -3,6 +3,7 @@ import { compact } from '../../../shared/collections/defined';
 import { isDelivered, isUnderWay } from '../../../shared/model/reasons';
 import { goesOnInWords } from '../lib/goes-on';
 import { latency, reasonInWords, relative, spanOf, stateInWords } from '../lib/labels';
+import { tookOf } from '../destination/last-attempts';
 import { text } from '../texts';
 
 const words = text.delivery.timeline;
@@ -42,8 +43,8 @@ function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
   const results = attempt.urls.map(({ status, error }) =>
     status === undefined ? (error?.code ?? '?') : String(status),
   );
-  const took =
-    attempt.durationMs < 1_000 ? latency(attempt.durationMs) : spanOf(attempt.durationMs);
+  const ms = tookOf(attempt);
+  const took = ms < 1_000 ? latency(ms) : spanOf(ms);
   return {
     at: attempt.at,
     kind: attempt.outcome === 'delivered' ? 'done' : 'bad',

@@ -11,6 +11,7 @@ import { JsonView } from '../ui/json-view';
 import { Code, CopyText } from '../ui/code';
 import { Pill, When } from '../ui/ui';
 import { errorInWords, jsonIn } from './attempt-text';
+import { tookOf } from './last-attempts';
 import { BatchView } from './batch-view';
 import { text } from '../texts';
 
@@ -39,7 +40,7 @@ export function AttemptView({ attempt, heading, body, isTest = false, notCalled 
         <strong>{heading}</strong>
         <Pill kind={isTest ? testWord(attempt.outcome) : attempt.outcome} />
         <span>
-          <When at={attempt.at} exact />, {latency(attempt.durationMs)}
+          <When at={attempt.at} exact />, {latency(tookOf(attempt))}
         </span>
       </div>
       {attempt.urls.map((url) => (

@@ -5,7 +5,7 @@ import { useRead } from '../lib/api';
 import { count, causeInWords, latency, rateInWords } from '../lib/labels';
 import { type Range } from '../lib/series';
 import { Pill, Section, Table, TextLink, Unread, Waiting as Loading, When } from '../ui/ui';
-import { lastAttempts, responseInShort } from './last-attempts';
+import { lastAttempts, responseInShort, tookOf } from './last-attempts';
 import { text } from '../texts';
 
 const words = text.destination.health;
@@ -152,13 +152,14 @@ function Waiting({ destination }: { destination: string }) {
 }
 
 const SHOWN = 10;
-/** Retries of older messages may be more recent, so the page reads these as well. */
+/** Deliveries with an attempt: while an endpoint fails, the newest ones are held without any. */
 const NEWEST = 50;
 
 function LastAttempts({ destination }: { destination: string }) {
-  const query = { destination, limit: NEWEST };
+  const query = { destination, limit: NEWEST, attempted: 'true' as const };
   const options = { every: LOOK_AGAIN_MS, keep: true };
   const newest = useRead('GET /deliveries', { query }, options);
+  // Retries of older messages may be more recent.
   const retried = useRead('GET /deliveries', { query: { ...query, status: 'retrying' } }, options);
   const rows = lastAttempts([newest.data?.data.data ?? [], retried.data?.data.data ?? []], SHOWN);
   if (rows.length === 0) return null;
@@ -184,7 +185,7 @@ function LastAttempts({ destination }: { destination: string }) {
             </td>
             <td>{count(attempt.n)}</td>
             <td>{responseInShort(attempt)}</td>
-            <td>{latency(attempt.durationMs)}</td>
+            <td>{latency(tookOf(attempt))}</td>
           </tr>
         ))}
       </Table>

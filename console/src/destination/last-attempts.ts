@@ -19,6 +19,14 @@ export function lastAttempts(lists: readonly (readonly Row[])[], most: number): 
 }
 
 /**
+ * Returns how long the endpoint took, ms: of several URLs the slowest. `durationMs` of the attempt
+ * begins when it was admitted, and also holds its wait for a turn.
+ */
+export function tookOf({ urls, durationMs }: Pick<Attempt, 'urls' | 'durationMs'>): number {
+  return urls.length === 0 ? durationMs : Math.max(...urls.map((url) => url.durationMs));
+}
+
+/**
  * Returns the status of the last URL that failed, or of the last one; the error code if there was
  * no response.
  */

@@ -22,6 +22,8 @@ export interface Now {
   nowMs: number;
   /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
+  /** WAYPOST_RETRY_WINDOW */
+  windowMs: number;
 }
 
 /**
@@ -44,7 +46,7 @@ export function goesOnOf(row: DeliveryRow, at: AtDestination, now: Now): GoesOn 
     at: iso(atMs),
     lastCheck: lastCheckOf(at.health),
     nextCheckBy: iso(nextCheckBy),
-    givenUpAt: new Date(row.expiresAt).toISOString(),
+    givenUpAt: new Date(givenUpAt(row, reason, at, now)).toISOString(),
   });
   // Whatever it waits for now, it then waits for the end of the pause.
   if (at.isPaused) return goesOn('on_release', null, null);
@@ -62,6 +64,18 @@ export function goesOnOf(row: DeliveryRow, at: AtDestination, now: Now): GoesOn 
     case 'on_release':
       return goesOn(when, null, null);
   }
+}
+
+/** Waypost alone is to blame: what it never tried gets its window a second time. */
+const OWED: readonly (string | null)[] = ['secrets_unreadable', 'destination_unreadable'];
+
+function givenUpAt(
+  { made, expiresAt }: DeliveryRow,
+  reason: string | null,
+  { isPaused }: AtDestination,
+  { windowMs }: Now,
+): number {
+  return made === 0 && !isPaused && OWED.includes(reason) ? expiresAt + windowMs : expiresAt;
 }
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());

@@ -178,7 +178,7 @@ function pausedIn({ config }: DeliveryDeps): string[] {
 
 /** Reads what decides what these deliveries wait for. @throws Problem `unavailable` */
 async function presentOf(deps: DeliveryDeps, rows: readonly DeliveryRow[]): Promise<Present> {
-  const { config, history, tiersMs, now } = deps;
+  const { config, history, tiersMs, windowMs, now } = deps;
   const waiting = new Set(
     rows.flatMap(({ status, destination }) => (isUnderWay(status) ? [destination] : [])),
   );
@@ -191,6 +191,7 @@ async function presentOf(deps: DeliveryDeps, rows: readonly DeliveryRow[]): Prom
   return {
     nowMs: now().getTime(),
     tiersMs,
+    windowMs,
     at: (id) => {
       const { paused = false, webhooks = [] } = config.destination(id)?.data ?? {};
       const on = webhooks.filter(({ disabled }) => !disabled);

@@ -32,6 +32,8 @@ export interface Filter {
   error?: string | undefined;
   /** id of the job that sent them last */
   replay?: string | undefined;
+  /** true: with an attempt; false: without one */
+  attempted?: boolean | undefined;
   /** of deliveries */
   ids?: readonly string[] | undefined;
   /** accepted at this time or later, ms since 1970 */
@@ -104,6 +106,7 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
     status,
     batch,
     replay,
+    attempted,
   } = filter;
   const equal = (columns: Record<string, string | undefined>) =>
     Object.entries(columns).flatMap(([column, value]) =>
@@ -124,6 +127,7 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
     ...equal({ event }),
     status === undefined ? undefined : oneOf('status', storedStatuses(status)),
     ...equal({ destination, source, type }),
+    attempted === undefined ? undefined : attempted ? 'made > 0' : 'made = 0',
     isUnderWay(status)
       ? `(${shownStatus(param(databaseJson(filter.paused ?? [])))}) = ${param(status ?? null)}`
       : undefined,

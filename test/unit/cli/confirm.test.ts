@@ -154,9 +154,9 @@ test('the end of the input is no answer', async () => {
 /** Their names say that they end something. */
 const ENDS = /^(cancel|delete|disable|drop|pause|revoke|rotate|erase)/;
 
-test('every command whose name says that it ends something has --yes', () => {
+test('every command whose name says that it ends something has --yes', async () => {
   const world = { out: () => undefined, err: () => undefined };
-  const program = createProgram({ world: world as never, exitCode: 0 });
+  const program = await createProgram({ world: world as never, exitCode: 0 });
   const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
   const ends = all(program).filter((command) => ENDS.test(command.name()));
   expect(ends.length).toBeGreaterThan(12);

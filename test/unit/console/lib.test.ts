@@ -6,7 +6,11 @@ import { defined } from '../../../shared/collections/defined';
 import { addressWarning } from '../../../shared/model/address-warning';
 import { checklistOf } from '../../../console/src/lib/checklist';
 import { newSecret } from '../../../console/src/lib/secret';
-import { lastAttempts, responseInShort } from '../../../console/src/destination/last-attempts';
+import {
+  lastAttempts,
+  responseInShort,
+  tookOf,
+} from '../../../console/src/destination/last-attempts';
 import {
   everyStep,
   latencyTicks,
@@ -374,6 +378,10 @@ test('the last attempts of a destination come from all its deliveries, newest fi
   const found = lastAttempts(lists, 2);
   expect(found.map(({ delivery, n }) => `${delivery.id} ${n}`)).toEqual(['dlv_old 2', 'dlv_new 1']);
   expect(responseInShort(found[0]!)).toBe('503');
+  // The wait for a turn is not the endpoint's.
+  expect(tookOf({ ...attempt('', 1), durationMs: 9_700 } as (typeof found)[0])).toBe(
+    Math.max(...attempt('', 1).urls.map(({ durationMs }) => durationMs)),
+  );
 });
 
 test('saved views are kept by name, replaced by the same name, and survive broken storage', () => {

@@ -1,4 +1,5 @@
 import { BlockList } from 'node:net';
+import { kafkaImage } from '../../../dev/kafka/container';
 import { kafkaVersion, readJarList } from '../../../dev/kafka/jar-list';
 import { kafkaJars } from '../../../dev/kafka/kafka-jars';
 import { SERVICES } from '../../../bin/service-list';
@@ -198,7 +199,8 @@ test('all files name the same version of Kafka', () => {
   expect(read('docker-compose.yml')).toMatch(
     new RegExp(`image: apache/kafka:${version}(@sha256:|$)`, 'm'),
   );
-  expect(read('dev/kafka/container.ts')).toContain(`'apache/kafka:${version}`);
+  const [, composed] = /image: (apache\/kafka:\S+)/.exec(read('docker-compose.yml'))!;
+  expect(kafkaImage()).toBe(composed);
 });
 
 test.each(Object.keys(compose.services))('docker compose takes every privilege from %s', (name) => {

@@ -9,6 +9,7 @@ import { aCancellation, aFailure, anEvent, at, aWait } from '../../../support/ev
 /** What a delivery waits for, for every reason of a wait. */
 
 const tiersMs = [10_000, 60_000, 1_800_000];
+const windowMs = 4 * 3_600_000;
 const QUIET: AtDestination = { isPaused: false, away: [], health: undefined };
 const error = { error: 'https://a.example: status 503', code: 'status', status: 503, url: 'whk_1' };
 const failedAt = (seconds: number) =>
@@ -43,12 +44,15 @@ function shown(
   const present = {
     nowMs: Date.parse(at(seconds)),
     tiersMs,
+    windowMs,
     at: () => ({ ...QUIET, ...destination }),
   };
   return deliveryView(applyEvent(undefined, event), present);
 }
 const wait = (reason: string) => aWait({ n: 1, reason, nextAttemptAt: at(60) });
 const expiresAt = anEvent().expiresAt;
+
+const later = (time: string, ms: number) => new Date(Date.parse(time) + ms).toISOString();
 
 type Row = [Partial<AtDestination>, Partial<GoesOn>];
 const TABLE: Record<(typeof WAIT_REASONS)[number], Row[]> = {
@@ -87,6 +91,18 @@ test.each(
   const view = shown(wait(reason), known);
   expect(view.goesOn).toMatchObject({ givenUpAt: expiresAt, ...goesOn });
   expect(view.nextAttemptAt).toBe(goesOn.when === 'at' ? goesOn.at : null);
+});
+
+test.each([
+  ['secrets_unreadable', 0, {}, later(expiresAt, windowMs)],
+  ['destination_unreadable', 0, {}, later(expiresAt, windowMs)],
+  ['secrets_unreadable', 1, {}, expiresAt],
+  ['secrets_unreadable', 0, { isPaused: true }, expiresAt],
+  ['paused', 0, { isPaused: true }, expiresAt],
+  ['circuit_open', 0, AWAY, expiresAt],
+])('one that waits for %s after %i attempts (%j) is given up at %s', (reason, n, known, end) => {
+  const waits = aWait({ n, reason, nextAttemptAt: at(60) });
+  expect(shown(waits, known).goesOn).toMatchObject({ givenUpAt: end });
 });
 
 test('a failed attempt names the time of the next, and that a Retry-After is the earliest', () => {
