@@ -189,7 +189,7 @@ export class Deliverer {
   #admit(inHand: OpenDelivery, current: boolean): boolean {
     const { delivery } = inHand;
     const timing = this.#attempts.timing();
-    const standing = this.#attempts.standingOf(delivery);
+    const standing = this.#attempts.standingOf(inHand);
     if (standing === 'deleted') {
       this.#conclude(inHand, { kind: 'cancelled', reason: 'user_deleted' }, timing.nowMs);
       return true;

@@ -1143,6 +1143,16 @@ describe('deletions of users', () => {
     expect(story.sent).toHaveLength(1);
   });
 
+  test('a `delete` of a control whose clock is ahead is sent two seconds after its record', async () => {
+    await story.take({ type: 'delete', userId: 'kim', acceptedAt: Date.now() + 3_600_000 });
+    await story.pass(1_999);
+    await decideAgain();
+    expect(story.sent).toEqual([]);
+    await story.pass(1);
+    await decideAgain();
+    expect(story.sent).toHaveLength(1);
+  });
+
   test('a `delete` is sent after the requests for older calls of its user have ended', async () => {
     story.patient = true;
     await story.take({ userId: 'kim', acceptedAt: Date.now() - 1 });
