@@ -34,6 +34,7 @@ export default async function globalSetup(): Promise<void> {
   if (globalThis.waypostTestRun) return;
   const note = (text: string) => process.stderr.write(`tests: ${text}\n`);
   await giveClasses(note);
+  giveQuickWasm();
   const removeFiles = await makeHistoryFiles();
   const stopBroker = await giveKafka(note);
   globalThis.waypostTestRun = {
@@ -42,6 +43,12 @@ export default async function globalSetup(): Promise<void> {
       await stopBroker();
     },
   };
+}
+
+/** For the programs that the tests start, and the workers of jest. */
+function giveQuickWasm(): void {
+  const own = process.env.NODE_OPTIONS ?? '';
+  process.env.NODE_OPTIONS = `${own} --require "${join(__dirname, 'quick-wasm.cjs')}"`.trim();
 }
 
 /** Makes the start of each JVM cheaper, if Kafka runs on a Java of this machine. */
