@@ -1,6 +1,6 @@
 import { stringifyJson } from '../../shared/json/json';
 import { type Delivery } from '../../shared/api/operations';
-import { DELIVERY_STATUSES } from '../../shared/model/reasons';
+import { FILTER_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import {
   choiceField,
@@ -20,12 +20,12 @@ import {
   triesOf,
   tryOf,
 } from '../output/deliveries';
-import { printable } from '../output/table';
+import { printable, printableLines } from '../output/table';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
 /** `waypost deliveries`: the outcome of each message. */
 
-export const statusField = choiceField('--status <status>', DELIVERY_STATUSES);
+const statusField = choiceField('--status <status>', FILTER_STATUSES);
 export const sinceField = timeField(
   '--since <time>',
   'accepted since, such as 15m, 24h or 2026-12-01T10:00:00Z',
@@ -119,13 +119,13 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
     if (url.oddities) {
       const kinds = printable(url.oddities.join(', '));
       world.out(
-        `\nodd in the response to try ${tryOf(attempt)} at ${calledUrl(url)}: ${kinds}; ` +
+        `\nodd in the response to try ${tryOf(attempt)} at ${printable(calledUrl(url))}: ${kinds}; ` +
           `its status counts\n`,
       );
     }
     if (url.response && url.response.body !== '' && url.outcome !== 'delivered') {
       world.out(
-        `\nresponse to try ${tryOf(attempt)} at ${calledUrl(url)}: ` +
+        `\nresponse to try ${tryOf(attempt)} at ${printable(calledUrl(url))}: ` +
           `${printable(url.response.body.slice(0, 500))}\n`,
       );
     }
@@ -133,5 +133,5 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
   const body =
     delivery.body === null ? 'Kafka no longer has its body' : stringifyJson(delivery.body, 2);
   // Filter each line, so that a sender cannot control the terminal.
-  world.out(`\n${body.split('\n').map(printable).join('\n')}\n`);
+  world.out(`\n${printableLines(body)}\n`);
 }

@@ -1,6 +1,8 @@
 import { type Notice } from '../../shared/api/operations';
 import { NOTICE_KINDS } from '../../shared/model/notice-kinds';
 import { type Group, type Session } from '../command';
+import { counted } from '../confirm';
+import { usage } from '../process-context';
 import { choiceField, destinationField, flagField } from '../fields';
 import { paintOf } from '../output/paint';
 import { addList, addShow, MOST_ROWS } from '../resource';
@@ -21,9 +23,11 @@ export function addNotices(program: Group): void {
       { title: 'AT', of: ({ at }) => at },
       { title: 'DESTINATION', of: ({ name }) => name },
       { title: 'WHAT', of: ({ kind }) => kind, paint: ({ kind }) => paintOf(kind) },
+      { title: 'COUNT', of: ({ count }) => count || undefined, right: true },
       { title: 'UNTIL', of: ({ endedAt }) => endedAt ?? 'ongoing' },
       { title: 'ALERT', of: ({ alert }) => alert },
       { title: 'SEEN BY', of: ({ acknowledged }) => acknowledged?.by.name },
+      { title: 'ORIGIN', of: ({ origin }) => origin },
       { title: 'ERROR', of: ({ error }) => error },
     ],
     filters: {
@@ -36,17 +40,33 @@ export function addNotices(program: Group): void {
     empty: 'No matching notices.',
   });
   addShow(notices, 'notice', { summary: 'Show one notice', show });
-  notices.leaf(
-    'acknowledge <notice>',
-    { summary: 'Acknowledge a notice' },
-    async (session, _, id = '') =>
-      show(session, (await session.api().call('POST /notices/{id}/acknowledge', { id })).data),
+  notices.leaf<{ origin?: string }>(
+    'acknowledge [notice]',
+    {
+      summary: 'Acknowledge a notice, or all about one origin',
+      example: 'notices acknowledge --origin https://api.example.com',
+      options: [['--origin <origin>', 'all unseen notices about endpoints of this origin']],
+    },
+    async (session, { origin }, id = '') => {
+      if ((id === '') === (origin === undefined)) {
+        throw usage('Name either a notice or --origin.');
+      }
+      if (origin === undefined) {
+        const { data } = await session.api().call('POST /notices/{id}/acknowledge', { id });
+        show(session, data);
+        return;
+      }
+      const { data } = await session.api().call('POST /notices/acknowledge', { body: { origin } });
+      if (session.print.json) session.print.thing(data, []);
+      else session.print.note(`Acknowledged ${counted(data.ids.length, 'notice')}.`);
+    },
   );
 }
 
 function show({ print }: Session, notice: Notice): void {
-  const { id, at, destination, name, kind, since, endedAt, failures, deadLetters, error } = notice;
-  const { partlyDelivered, fullProfiles, expiresAt, alert, delivery, acknowledged } = notice;
+  const { id, at, destination, name, kind, origin, since, endedAt, count, failures } = notice;
+  const { deadLetters, partlyDelivered, fullProfiles, expiresAt, error, followedBy } = notice;
+  const { alert, delivery, deliveries, acknowledged } = notice;
   print.thing(notice, [
     ['id', id],
     ['at', at],
@@ -54,10 +74,19 @@ function show({ print }: Session, notice: Notice): void {
     ['what', kind],
     ['since', since],
     ['until', endedAt ?? undefined],
+    ['origin', origin ?? undefined],
+    ['count now', endedAt === null ? count : undefined],
+    [
+      'see them with',
+      deliveries === null
+        ? undefined
+        : `waypost deliveries --destination ${deliveries.destination} --status ${deliveries.status}`,
+    ],
     ['failures', failures || undefined],
-    ['dead letters', deadLetters || undefined],
-    ['partly delivered', partlyDelivered || undefined],
-    ['full profiles', fullProfiles || undefined],
+    ['dead when raised', deadLetters || undefined],
+    ['partly delivered when raised', partlyDelivered || undefined],
+    ['full profiles when raised', fullProfiles || undefined],
+    ['followed by', followedBy ?? undefined],
     ['expires', expiresAt ?? undefined],
     ['webhook', notice.webhook ?? undefined],
     ['error', error ?? undefined],

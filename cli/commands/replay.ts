@@ -1,6 +1,6 @@
 import { ALERTS_ID } from '../../shared/model/config';
 import { type Operations, type Replay } from '../../shared/api/operations';
-import { END_REASONS } from '../../shared/model/reasons';
+import { DELIVERY_STATUSES, END_REASONS } from '../../shared/model/reasons';
 import { defined } from '../../shared/collections/defined';
 import { sleep } from '../../shared/runtime/async';
 import { type CommandOption, type Group, type Session } from '../command';
@@ -21,7 +21,7 @@ import {
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
 import { FAILED, usage } from '../process-context';
-import { sinceField, statusField, untilField } from './deliveries';
+import { sinceField, untilField } from './deliveries';
 
 /** `waypost replay`: sends deliveries again. */
 
@@ -53,7 +53,7 @@ const SCOPE: Fields<Operations['POST /replays']['body']> = {
   }),
   from: sinceField,
   to: untilField,
-  status: statusField,
+  status: choiceField('--status <status>', DELIVERY_STATUSES),
   reason: choiceField('--reason <reason>', END_REASONS),
   type: messageTypeField,
   origin: flagField(

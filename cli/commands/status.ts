@@ -1,20 +1,13 @@
 import { defined } from '../../shared/collections/defined';
 import { messageOf } from '../../shared/runtime/errors';
+import { needsAttention, pendingOf } from '../../shared/model/attention';
 import { type DELIVERY_STATUSES } from '../../shared/model/reasons';
 import { type Group, type Session } from '../command';
 import { counted } from '../confirm';
 import { find } from '../entries';
 import { explain, readStory } from '../explain/delivery';
 import { type DestinationRow } from '../explain/goes-on';
-import {
-  byUrgency,
-  type Details,
-  needsAttention,
-  type Standing,
-  standingOf,
-  standingWords,
-  waitingOf,
-} from '../explain/standing';
+import { type Details, type Standing, standingOf, standingWords } from '../explain/standing';
 import { paintOf } from '../output/paint';
 import { type Column, printable } from '../output/table';
 
@@ -62,7 +55,7 @@ export function addStatus(program: Group): void {
 async function statusOfAll(session: Session): Promise<void> {
   const { api, print } = session;
   const { data } = await api().call('GET /overview', {});
-  const rows = byUrgency(data.data);
+  const rows = data.data;
   const inNeed = rows.filter(needsAttention);
   const detailed: Told[] = [];
   for (let i = 0; i < Math.min(inNeed.length, MOST_DETAILED); i += AT_ONCE) {
@@ -166,7 +159,7 @@ const COLUMNS: Column<Told>[] = [
     paint: ({ standing }) => paintOf(standing.state),
   },
   { title: 'SINCE', of: ({ standing }) => standing.since },
-  { title: 'WAITING', of: ({ row }) => waitingOf(row), right: true },
+  { title: 'WAITING', of: ({ row }) => pendingOf(row), right: true },
   { title: 'DEAD', of: ({ row }) => row.dead, right: true },
   { title: 'WHY', of: ({ standing }) => standing.why },
   {

@@ -1,4 +1,5 @@
 import { type GoesOn } from '../../shared/api/operations';
+import { pendingOf } from '../../shared/model/attention';
 import { type DeliveryRow } from '../output/deliveries';
 import { type DestinationRow, goesOnWords, reasonWords } from './goes-on';
 
@@ -29,26 +30,6 @@ export interface Details {
   dead?: DeliveryRow;
 }
 
-export const waitingOf = ({ waiting, retrying, held }: DestinationRow) => waiting + retrying + held;
-
-/** Returns whether somebody should look at it. */
-export function needsAttention(row: DestinationRow): boolean {
-  return (
-    row.dead > 0 ||
-    row.state === 'failing' ||
-    row.state === 'degraded' ||
-    (row.state === 'paused' && waitingOf(row) > 0)
-  );
-}
-
-/** Whoever loses events first, then whoever waits. */
-export function byUrgency(rows: readonly DestinationRow[]): DestinationRow[] {
-  const isFailing = ({ state }: DestinationRow) => Number(state === 'failing');
-  return [...rows].sort(
-    (a, b) => b.dead - a.dead || waitingOf(b) - waitingOf(a) || isFailing(b) - isFailing(a),
-  );
-}
-
 export function standingOf(row: DestinationRow, details: Details = {}): Standing {
   const { destination, name, state, circuits } = row;
   const opened = circuits.map(({ at }) => at).sort()[0];
@@ -58,7 +39,7 @@ export function standingOf(row: DestinationRow, details: Details = {}): Standing
     state,
     since: details.stateSince ?? opened ?? null,
     why: whyOf(row, details.dead),
-    waiting: waitingOf(row),
+    waiting: pendingOf(row),
     dead: row.dead,
     goesOn: details.waiting?.goesOn ?? null,
   };

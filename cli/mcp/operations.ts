@@ -109,6 +109,9 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
+/** An act on several, which also exists for one. */
+const ON_SEVERAL = '/notices/acknowledge';
+
 /**
  * `GET /deliveries` → list_deliveries, `POST /destinations/{id}/rotate-secret` →
  * rotate_destination_secret.
@@ -116,7 +119,10 @@ const VERBS: Readonly<Record<string, string>> = {
 export function toolName(method: string, path: string, isList = false): string {
   const parts = path.slice(1).replace('.json', '').split('/');
   const nouns = parts.flatMap((part, i) => {
-    const isOne = method === 'POST' || parts[i + 1] === '{id}' || i < parts.length - 1;
+    const isOne =
+      (method === 'POST' && path !== ON_SEVERAL) ||
+      parts[i + 1] === '{id}' ||
+      (i < parts.length - 1 && path !== ON_SEVERAL);
     return part === '{id}' ? [] : [isOne ? singular(part) : part];
   });
   // The last part of `POST /replays/{id}/cancel` is what happens.

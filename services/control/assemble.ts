@@ -39,7 +39,6 @@ import { type Retention } from './history/retention';
 import { openLimitedCalls } from './overview/call-counts';
 import { Replays } from './replays/runner';
 import { type Handler, type Pace, Reader, type Readers } from './reading/reader';
-import { ATTEMPTS } from '../../shared/kafka/topics';
 import { SharedReads } from './reading/shared-reads';
 import { Shares } from './reading/shares';
 import { BodyIndex } from './search/body-index';
@@ -164,25 +163,25 @@ export async function assembleControl(
     now,
     log,
   });
-  const shares = new Shares(history);
+  const shares = new Shares(history, isOnlyProcess);
   const readerOptions = {
     kafka,
+    reads: new SharedReads(kafka),
     shares,
     history,
     othersFirst: seams.othersFirst ?? watchCpuPressure(),
     nowMs,
     log,
   };
-  // The history and the alerts read the same topic.
-  const attempts = new SharedReads(kafka);
-  const open = <E>(handler: Handler<E>, pace: Pace): Reader<unknown> => {
-    const reads = handler.topic === ATTEMPTS ? attempts : kafka;
-    return new Reader(handler, pace, { ...readerOptions, reads }) as Reader<unknown>;
-  };
+  const open = <E>(handler: Handler<E>, pace: Pace): Reader<unknown> =>
+    new Reader(handler, pace, readerOptions) as Reader<unknown>;
   const readers: Readers = {
     history: open(history.events, HISTORY_PACE),
     audit: open(history.audit, HISTORY_PACE),
-    alerts: open(evidenceHandler(nowMs), ALERTS_PACE),
+    alerts: open(
+      evidenceHandler(nowMs, () => alerts.wake()),
+      ALERTS_PACE,
+    ),
     eventNames: open(eventNamesHandler(nowMs), SELDOM_PACE),
     search: open(bodies.handler, SELDOM_PACE),
   };
@@ -201,7 +200,7 @@ export async function assembleControl(
   ]);
   const shared = { kafka, producer, history, config, encryptor, windowMs, now, log };
   const replays = new Replays({ ...shared, isOnlyProcess, steadyMs });
-  const alerts = new Alerts({
+  const alerts: Alerts = new Alerts({
     ...shared,
     entries,
     fullProfiles,
@@ -223,6 +222,7 @@ export async function assembleControl(
     {
       ...shared,
       ...profiles,
+      fullProfiles,
       entries,
       events,
       eventNames: readers.eventNames,

@@ -142,6 +142,7 @@ export const ACCESS = {
   'GET /notices': reader,
   'GET /notices/{id}': reader,
   'POST /notices/{id}/acknowledge': operator,
+  'POST /notices/acknowledge': operator,
   'GET /overview': reader,
   'GET /overview/calls': reader,
   'GET /about': reader,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ALERT_FORMATS, ALERTS_ID, DEFAULT_ALERTS } from '../model/config';
 import { DESTINATION_FIELDS } from '../model/destination-fields';
 import { NOTICE_KINDS } from '../model/notice-kinds';
+import { FILTER_STATUSES } from '../model/reasons';
 import {
   changed,
   count,
@@ -94,8 +95,11 @@ const alerts = z.strictObject({
   version: count,
 });
 
-/** `none`: no alert is sent, for example without a URL for alerts; `due`: still to be sent */
-export const ALERT_STATES = ['none', 'due', 'sent'] as const;
+/**
+ * `none`: no alert is sent, for example without a URL for alerts; `later`: one is sent if the
+ * trouble lasts; `due`: still to be sent
+ */
+export const ALERT_STATES = ['none', 'later', 'due', 'sent'] as const;
 
 const notice = z.strictObject({
   id: z.string(),
@@ -106,27 +110,63 @@ const notice = z.strictObject({
     .meta({ description: 'null of profile_full, which is about all profiles' }),
   name: z.string().meta({ description: 'Name of the destination at that time' }),
   kind: z.enum(NOTICE_KINDS),
+  origin: z.string().nullable().meta({
+    description: 'Origin of the endpoint that it is about. null: it is about none, or unknown',
+  }),
   since: time,
   endedAt: time.nullable().meta({ description: 'null while it continues' }),
-  failures: count,
-  deadLetters: count,
-  partlyDelivered: count.meta({ description: 'Deliveries that did not reach all URLs' }),
+  count: count.meta({
+    description:
+      'At the time of the request: deliveries that are dead, that lack a URL, or that wait for a ' +
+      'failing endpoint; full profiles. 0 once it has ended, and of other kinds',
+  }),
+  deliveries: z
+    .strictObject({ destination: z.string(), status: z.enum(FILTER_STATUSES) })
+    .nullable()
+    .meta({ description: 'The filter of GET /deliveries that finds what count counts' }),
+  followedBy: z.string().nullable().meta({
+    description: 'The later notice that has taken its place, of the same trouble',
+  }),
+  failures: count.meta({ description: 'Failed attempts, at the time of the request or its end' }),
+  deadLetters: count.meta({ description: 'Given up when it was raised, since the one before' }),
+  partlyDelivered: count.meta({
+    description: 'Deliveries that did not reach all URLs when it was raised, since the one before',
+  }),
   fullProfiles: count.meta({ description: 'Users whose profiles were full when it began' }),
   expiresAt: time.nullable().meta({ description: 'When the certificate ends' }),
   webhook: z.string().nullable().meta({ description: 'The webhook of webhook_disabled' }),
   error: z.string().nullable().meta({ description: 'The last failure, or what the trouble is' }),
-  alert: z.enum(ALERT_STATES).meta({ description: 'due: not sent yet; none: no alert is sent' }),
+  alert: z.enum(ALERT_STATES).meta({
+    description:
+      'later: one is sent once it has failed for failingFor; due: not sent yet; none: no alert is ' +
+      'sent',
+  }),
   delivery: z.string().nullable().meta({ description: 'The delivery of the alert' }),
   acknowledged: z
     .strictObject({ at: time, by: z.strictObject({ id: z.string(), name: z.string() }) })
     .nullable(),
 });
 
+const MOST_ACKNOWLEDGED = 200;
+export const acknowledgeBody = z
+  .strictObject({
+    ids: z.array(z.string()).min(1).max(MOST_ACKNOWLEDGED).optional(),
+    origin: z.string().optional().meta({
+      description: 'Origin of an endpoint: all notices about it, such as https://api.example.com',
+    }),
+  })
+  .refine(({ ids, origin }) => (ids === undefined) !== (origin === undefined), {
+    message: 'needs either ids or origin',
+  });
+
 export const ALERT_RESPONSES = {
   Alerts: alerts,
   RotatedAlerts: alerts.extend(rotated),
   Notice: notice,
   Notices: list(notice),
+  AcknowledgedNotices: z.strictObject({
+    ids: z.array(z.string()).meta({ description: 'The notices that nobody had acknowledged' }),
+  }),
 };
 
 export const ALERT_OPERATIONS = {
@@ -163,5 +203,11 @@ export const ALERT_OPERATIONS = {
     act: { kind: 'notice', action: 'acknowledged' },
     summary: 'Acknowledge a notice',
     ok: [200, 'Notice'],
+  },
+  'POST /notices/acknowledge': {
+    act: { kind: 'notice', action: 'acknowledged', entry: 'several' },
+    summary: 'Acknowledge several notices, or all of one origin',
+    ok: [200, 'AcknowledgedNotices'],
+    body: acknowledgeBody,
   },
 } as const satisfies OperationsOf<'alerts' | 'notices'>;

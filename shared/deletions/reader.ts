@@ -69,7 +69,7 @@ export async function openDeletions(
       requireKnownFormat(record, `this ${name} process`);
       changes++;
       const deletion = decodeDeletion(record.value?.toString() ?? '');
-      if (deletion) users.add(deletion);
+      if (deletion) users.add(deletion, record.timestampMs);
       else log.error({ offset: record.offset }, 'deletion.unreadable');
       for (const listener of onDeletion) listener();
     },

@@ -29,7 +29,7 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export const OPEN_STATUSES = ['waiting', 'retrying', 'held'] as const;
 
 /** Returns whether a delivery has no final status yet. */
-export function isUnderWay(status: DeliveryStatus | undefined): boolean {
+export function isUnderWay(status: FilterStatus | undefined): boolean {
   return (OPEN_STATUSES as readonly (string | undefined)[]).includes(status);
 }
 
@@ -38,8 +38,13 @@ export function isDelivered(status: DeliveryStatus | undefined): boolean {
   return status === 'delivered' || status === 'partly_delivered';
 }
 
+/** What deliveries are filtered by: a status, or `pending`, which finds whatever has not ended. */
+export const FILTER_STATUSES = [...DELIVERY_STATUSES, 'pending'] as const;
+export type FilterStatus = (typeof FILTER_STATUSES)[number];
+
 /** Returns the statuses that a filter finds: `delivered` also finds what was partly delivered. */
-export function statusesOf(filter: DeliveryStatus): readonly DeliveryStatus[] {
+export function statusesOf(filter: FilterStatus): readonly DeliveryStatus[] {
+  if (filter === 'pending') return OPEN_STATUSES;
   return filter === 'delivered' ? ['delivered', 'partly_delivered'] : [filter];
 }
 
@@ -67,16 +72,17 @@ export function urlWord(
   return url === 'retry' && attempt === 'delivered' ? 'failed' : url;
 }
 
-/**
- * What ends a wait:
- *
- * - `at`: time alone; the next attempt is at a known time
- * - `not_before`: room or a turn that must free up, or the time that the endpoint asked for
- * - `on_answer`: the endpoint, its token endpoint or its proxy answers
- * - `on_release`: somebody acts
- */
-export const WAIT_ENDS = ['at', 'not_before', 'on_answer', 'on_release'] as const;
-export type WaitEnd = (typeof WAIT_ENDS)[number];
+/** What ends a wait, in words about `at`, the time that the API shows with it. */
+export const WAIT_END_WORDS = {
+  at: 'the next attempt is at `at`',
+  not_before:
+    'room, a turn or the time that the endpoint asked for must come first, and `at` is the earliest time',
+  on_answer:
+    'the endpoint, its token endpoint or its proxy must answer first; `at` is null, or the earliest time after that',
+  on_release: 'somebody must act',
+} as const;
+export type WaitEnd = keyof typeof WAIT_END_WORDS;
+export const WAIT_ENDS = Object.keys(WAIT_END_WORDS) as WaitEnd[];
 
 /** The roles of a reason. */
 interface ReasonFacts {

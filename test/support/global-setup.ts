@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findJavaKafka, findKafka } from '../../dev/kafka/kafka-source';
+import { findKafka } from '../../dev/kafka/kafka-source';
 import { kafkaAddress, waitForKafka } from '../../shared/kafka/client/connection';
 import { loadSettings } from '../../shared/runtime/settings';
-import { giveClassArchive } from './class-archive';
 import { makeHistoryFiles } from './history-files';
 
 /**
@@ -32,11 +31,9 @@ const READY_MS = 120_000;
 export default async function globalSetup(): Promise<void> {
   // Once for all projects.
   if (globalThis.waypostTestRun) return;
-  const note = (text: string) => process.stderr.write(`tests: ${text}\n`);
-  await giveClasses(note);
   giveQuickWasm();
   const removeFiles = await makeHistoryFiles();
-  const stopBroker = await giveKafka(note);
+  const stopBroker = await giveKafka();
   globalThis.waypostTestRun = {
     stop: async () => {
       removeFiles();
@@ -51,19 +48,12 @@ function giveQuickWasm(): void {
   process.env.NODE_OPTIONS = `${own} --require "${join(__dirname, 'quick-wasm.cjs')}"`.trim();
 }
 
-/** Makes the start of each JVM cheaper, if Kafka runs on a Java of this machine. */
-async function giveClasses(note: (text: string) => void): Promise<void> {
-  if (process.env.WAYPOST_KAFKA === 'container') return;
-  const kafka = await findJavaKafka(note).catch(() => undefined);
-  if (kafka) await giveClassArchive(kafka);
-}
-
-async function giveKafka(note: (text: string) => void): Promise<() => Promise<void>> {
+async function giveKafka(): Promise<() => Promise<void>> {
   if (process.env.KAFKA_BROKERS) {
     await waitForKafka(kafkaAddress(loadSettings(process.env)), READY_MS);
     return () => Promise.resolve();
   }
-  const launch = await findKafka(note);
+  const launch = await findKafka((text) => process.stderr.write(`tests: ${text}\n`));
   const dir = mkdtempSync(join(tmpdir(), 'waypost-test-kafka-'));
   const broker = await launch({
     dir,
@@ -80,6 +70,8 @@ async function giveKafka(note: (text: string) => void): Promise<() => Promise<vo
   };
   try {
     await broker.ready(READY_MS);
+    // Many tests start brokers of their own.
+    await broker.archiveClasses(true);
   } catch (error) {
     await stop();
     throw error;

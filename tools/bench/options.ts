@@ -1,6 +1,4 @@
 import { parseArgs } from 'node:util';
-import { type AudiencesSize } from './cases/audiences';
-import { BEYOND } from './drain';
 import { type Part, PARTS } from './parts';
 import { QUICK, type Sizes, WHOLE } from './sizes';
 
@@ -9,7 +7,7 @@ import { QUICK, type Sizes, WHOLE } from './sizes';
 const ALL = Object.keys(PARTS) as Part[];
 
 const USAGE = `Usage: npm run bench -- [--quick] [--only ${ALL.join(',')}] [--rounds N]
-  [--capacity CALLS_PER_SECOND] [--users N] [--minutes N, with soak] [--together, with --only isolation, ledger or load] [--json FILE] [--profile DIR]`;
+  [--capacity CALLS_PER_SECOND] [--minutes N, with soak] [--together, with --only isolation, ledger or load] [--json FILE] [--profile DIR]`;
 
 export interface Options {
   only: readonly Part[];
@@ -28,7 +26,7 @@ export function readOptions(args: string[]): Options {
   if (together && !['isolation', 'ledger', 'load'].includes(alone.join(','))) {
     throw new Error(`--together needs --only isolation, ledger or load.\n${USAGE}`);
   }
-  const { isolation, audiences, soak, ledger, load, ...others } = quick ? QUICK : WHOLE;
+  const { isolation, soak, ledger, load, ...others } = quick ? QUICK : WHOLE;
   return {
     only:
       values.only === undefined ? ALL.filter((part) => !PARTS[part].asked) : readParts(values.only),
@@ -40,7 +38,6 @@ export function readOptions(args: string[]): Options {
         together,
         capacity: count('capacity', values.capacity) ?? isolation.capacity,
       },
-      audiences: { ...audiences, users: users(audiences, count('users', values.users)) },
       ledger: { ...ledger, together },
       load: { ...load, together },
       soak: { ...soak, minutes: count('minutes', values.minutes) ?? soak.minutes },
@@ -48,17 +45,6 @@ export function readOptions(args: string[]): Options {
     json: values.json,
     profile: values.profile,
   };
-}
-
-/** Enough messages must remain after the warm-up. */
-function users({ users: usual, passes, warmUp }: AudiencesSize, given = usual): number {
-  const least = Math.ceil((1.2 * (warmUp + BEYOND)) / passes);
-  if (given < least) {
-    throw new Error(
-      `--users must be ${String(least)} or more: fewer have sent too little.\n${USAGE}`,
-    );
-  }
-  return given;
 }
 
 function count(name: string, text: string | undefined): number | undefined {
@@ -81,7 +67,6 @@ function parse(args: string[]) {
         only: text,
         rounds: text,
         capacity: text,
-        users: text,
         minutes: text,
         together: flag,
         json: text,

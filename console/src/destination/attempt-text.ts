@@ -1,5 +1,6 @@
 import { parseJson } from '../../../shared/json/json';
 import { type Delivery } from '../../../shared/api/operations';
+import { certificateInWords } from '../lib/labels';
 import { text } from '../texts';
 
 const words = text.destination.attemptText;
@@ -7,13 +8,6 @@ const words = text.destination.attemptText;
 /** Describes the result of a request. Pure. */
 
 type Try = Delivery['attempts'][number]['urls'][number];
-
-/** OpenSSL's codes, in words. */
-const TLS_CODES: readonly (readonly [code: RegExp, words: string])[] = [
-  [/DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN/, words.selfSigned],
-  [/CERT_HAS_EXPIRED/, words.expired],
-  [/ERR_TLS_CERT_ALTNAME_INVALID/, words.otherHostName],
-];
 
 /**
  * Returns a sentence about an error, with its code, and the phase unless the code names it;
@@ -27,7 +21,7 @@ export function errorInWords(
   if (code === 'status') return isRedirect(status) ? words.noRedirects : undefined;
   const where = phase === undefined || phase === code ? code : words.during(code, phase);
   const forbidden = code === 'forbidden_address' ? words.mayBeAllowed : '';
-  const meaning = TLS_CODES.find(([known]) => known.test(message))?.[1];
+  const meaning = certificateInWords(message);
   return `${message}${meaning === undefined ? '' : `: ${meaning}`}${forbidden} (${where})`;
 }
 

@@ -2,7 +2,7 @@ import { Button, Text } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
-import { count, errorInShort, latency, rateInWords } from '../lib/labels';
+import { count, causeInWords, latency, rateInWords } from '../lib/labels';
 import { type Range } from '../lib/series';
 import { Pill, Section, Table, TextLink, Unread, Waiting as Loading, When } from '../ui/ui';
 import { lastAttempts, responseInShort } from './last-attempts';
@@ -129,10 +129,8 @@ function Facts({ health, destination, zoom }: Props) {
             words.none
           ) : (
             <>
-              <span className="bad">
-                {lastError.status === null ? lastError.message : errorInShort(lastError)}
-              </span>
-              , <When at={lastError.at} exact />
+              <span className="bad">{causeInWords(lastError)}</span>,{' '}
+              <When at={lastError.at} exact />
             </>
           )}
         </dd>

@@ -144,13 +144,28 @@ export function rateInWords(rate: number | null): string {
   return `${(Math.floor(rate * 1_000) / 10).toFixed(1).replace('.0', '')} %`;
 }
 
-/** Names an error by its HTTP status, its code or its message. */
-export function errorInShort(error: {
+const CAUSES: Readonly<Record<string, string>> = words.causes;
+
+/** OpenSSL's codes, in words. */
+const CERTIFICATES: readonly (readonly [code: RegExp, words: string])[] = [
+  [/SELF_SIGNED_CERT/, text.destination.attemptText.selfSigned],
+  [/CERT_HAS_EXPIRED/, text.destination.attemptText.expired],
+  [/ERR_TLS_CERT_ALTNAME_INVALID/, text.destination.attemptText.otherHostName],
+];
+
+/** Returns what is wrong with a certificate; undefined: the message does not say. */
+export function certificateInWords(message: string): string | undefined {
+  return CERTIFICATES.find(([known]) => known.test(message))?.[1];
+}
+
+/** Says in words why a request failed. An unknown cause appears as the API tells it. */
+export function causeInWords(error: {
   status: number | null;
   code: string | null;
   message: string;
 }): string {
-  return error.status === null ? (error.code ?? error.message) : `HTTP ${error.status}`;
+  if (error.status !== null) return words.answered(error.status);
+  return certificateInWords(error.message) ?? CAUSES[error.code ?? ''] ?? error.message;
 }
 
 /**

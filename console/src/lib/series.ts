@@ -1,5 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
-import { type DeliveryStatus } from '../../../shared/model/reasons';
+import { type FilterStatus } from '../../../shared/model/reasons';
 import { LOCALE } from '../texts/locale';
 
 /** Prepares counts over time for a chart. Pure. */
@@ -24,19 +24,22 @@ export interface Range {
  * Returns the address of the deliveries that were accepted in a part of the time. For dead
  * deliveries the time of their end counts, which may be hours later.
  * @param destination empty: of all
+ * @param range without an end: up to now; without a start: all
  */
 export function listOf(
   destination: string,
-  { since, until }: Range,
-  status?: DeliveryStatus,
+  { since, until }: Partial<Range>,
+  status?: FilterStatus,
 ): string {
-  const filters = {
-    ...defined({
-      destination: destination !== '' ? destination : undefined,
-      status,
-    }),
-    ...(status === 'dead' ? { endedSince: since, endedUntil: until } : { since, until }),
-  };
+  const isDead = status === 'dead';
+  const filters = defined({
+    destination: destination !== '' ? destination : undefined,
+    status,
+    since: isDead ? undefined : since,
+    until: isDead ? undefined : until,
+    endedSince: isDead ? since : undefined,
+    endedUntil: isDead ? until : undefined,
+  });
   return `/deliveries?${new URLSearchParams(filters).toString()}`;
 }
 

@@ -1,7 +1,7 @@
 import { Checkbox, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
-import { DELIVERY_STATUSES, isDelivered } from '../../../shared/model/reasons';
+import { FILTER_STATUSES, isDelivered } from '../../../shared/model/reasons';
 import { SelectionBar } from '../delivery/selection';
 import { useNames, useRead } from '../lib/api';
 import { goesOnInWords } from '../lib/goes-on';
@@ -64,7 +64,7 @@ export function Deliveries() {
           filters={filters}
           name="status"
           label={words.status}
-          options={DELIVERY_STATUSES}
+          options={FILTER_STATUSES}
         />
         <NameFilter
           filters={filters}

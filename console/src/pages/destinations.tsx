@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { type Destination, type Overview } from '../../../shared/api/operations';
 import { useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count, errorInShort, rateInWords } from '../lib/labels';
+import { count, causeInWords, rateInWords } from '../lib/labels';
 import { Pager, useFilters } from '../ui/filters';
 import { Sparkline } from '../ui/sparkline';
 import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
@@ -132,7 +132,7 @@ function HealthCells({ of: row }: { of: Row | undefined }) {
           words.none
         ) : (
           <>
-            <span className="bad">{errorInShort(lastError)}</span>, <When at={lastError.at} />
+            <span className="bad">{causeInWords(lastError)}</span>, <When at={lastError.at} />
           </>
         )}
       </td>

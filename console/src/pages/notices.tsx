@@ -4,6 +4,7 @@ import { LASTING_KINDS, NOTICE_KINDS } from '../../../shared/model/notice-kinds'
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { noticeInWords, placeOf, stateInWords } from '../lib/labels';
+import { groupsOf } from '../lib/notice-groups';
 import {
   ChoiceFilter,
   FilterBar,
@@ -72,9 +73,12 @@ function TruthFilter({ yes, no, ...named }: Named & { yes: string; no: string })
 
 function List({ notices }: { notices: Notice[] }) {
   const see = useChange('POST /notices/{id}/acknowledge');
+  const seeAll = useChange('POST /notices/acknowledge');
+  const error = see.error ?? seeAll.error;
   return (
     <>
-      {see.error && <Failure error={see.error} what={words.acknowledgeTask} />}
+      {error && <Failure error={error} what={words.acknowledgeTask} />}
+      <SameOrigin notices={notices} onSeen={(origin) => seeAll.mutate({ body: { origin } })} />
       <Table
         label={words.notices}
         head={[words.when, words.kind, words.destination, words.what, words.alert, words.seen]}
@@ -84,6 +88,30 @@ function List({ notices }: { notices: Notice[] }) {
         ))}
       </Table>
     </>
+  );
+}
+
+/** Several notices about one server are often one trouble, which one person looks after. */
+function SameOrigin({ notices, onSeen }: { notices: Notice[]; onSeen: (origin: string) => void }) {
+  const operator = useMay('POST /notices/acknowledge');
+  const groups = groupsOf(notices);
+  if (!operator || groups.length === 0) return null;
+  return (
+    <ul aria-label={words.sameOrigin} className="plain">
+      {groups.map(({ origin, unseen, destinations }) => (
+        <li key={origin}>
+          {words.originGroup(origin, unseen, destinations)}{' '}
+          <Button
+            size="xs"
+            variant="default"
+            aria-label={words.acknowledgeOrigin(origin)}
+            onClick={() => onSeen(origin)}
+          >
+            {words.acknowledgeAll}
+          </Button>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -100,6 +128,7 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
       </td>
       <td>{destination === null ? name : <TextLink to={placeOf(destination)}>{name}</TextLink>}</td>
       <td className="break">
+        <Count notice={notice} />
         <Facts notice={notice} />
       </td>
       <td>
@@ -133,18 +162,42 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
   );
 }
 
+/** What an open notice counts now, with a link to it, and what a person can do about it. */
+function Count({ notice: { kind, count, deliveries } }: { notice: Notice }) {
+  const replays = useMay('POST /replays');
+  if (deliveries === null) return kind === 'profile_full' ? words.fullProfiles(count) + '. ' : null;
+  const { destination, status } = deliveries;
+  const query = new URLSearchParams({ destination, status }).toString();
+  return (
+    <>
+      <TextLink to={`/deliveries?${query}`}>{words.counts[status](count)}</TextLink>
+      {'. '}
+      {kind === 'dead_letters' && replays && (
+        <>
+          <TextLink to={`/replays?destination=${encodeURIComponent(destination)}`}>
+            {words.replay}
+          </TextLink>
+          {'. '}
+        </>
+      )}
+    </>
+  );
+}
+
 function Facts({ notice }: { notice: Notice }) {
-  const { endedAt, kind, failures, deadLetters, partlyDelivered, fullProfiles, error } = notice;
+  const { endedAt, kind, failures, error, followedBy } = notice;
+  const isCounted = kind === 'dead_letters' || kind === 'partly_delivered';
   const isLasting = (LASTING_KINDS as readonly string[]).includes(kind);
   return (
     <>
       {noticeInWords(notice, Date.now())}{' '}
       {kind === 'failing' && endedAt !== null && <>{words.resolvedAt(<When at={endedAt} />)}</>}
-      {failures > 0 && `${words.failedAttempts(failures)}. `}
-      {deadLetters > 0 && `${words.deadLetters(deadLetters)}. `}
-      {partlyDelivered > 0 && words.partlyDelivered(words.events(partlyDelivered))}
-      {fullProfiles > 0 && `${words.fullProfiles(fullProfiles)}. `}
+      {kind === 'failing' && endedAt === null && `${words.failedAttempts(failures)}. `}
+      {followedBy !== null && words.followed}
       {isLasting && endedAt !== null && <>{words.overSince(<When at={endedAt} />)}</>}
+      {isCounted && endedAt !== null && followedBy === null && (
+        <>{words.noneLeft(<When at={endedAt} />)}</>
+      )}
       {error !== null && <span className="bad">{error}</span>}
     </>
   );

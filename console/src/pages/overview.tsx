@@ -2,9 +2,10 @@ import { Button, NativeSelect, Stack, Text } from '@mantine/core';
 import { type Calls, type Overview as Response } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
-import { type Range, sinceOf } from '../lib/series';
+import { listOf, type Range, sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
-import { count, latency } from '../lib/labels';
+import { needsAttention, pendingOf } from '../../../shared/model/attention';
+import { causeInWords, count, latency } from '../lib/labels';
 import { Charts } from '../ui/time-charts';
 import { type Filters, NameFilter, useFilters } from '../ui/filters';
 import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
@@ -52,7 +53,7 @@ export function Overview() {
           overview={read.data.data}
           calls={calls}
           only={filters.get('destination')}
-          endMs={zoom ? Date.parse(zoom.until) : Date.now()}
+          zoom={zoom}
           onZoom={(range) => filters.go({ ...range })}
         />
       ) : (
@@ -98,7 +99,8 @@ interface Props {
   overview: Response;
   calls: { data: { data: Calls } | undefined; error: Error | null; refetch: () => unknown };
   only: string;
-  endMs: number;
+  /** undefined: up to now */
+  zoom: Range | undefined;
   onZoom: (range: Range) => void;
 }
 
@@ -107,7 +109,9 @@ function zoomOf(since: string, until: string): Range | undefined {
   return Date.parse(since) < Date.parse(until) ? { since, until } : undefined;
 }
 
-function Loaded({ overview, calls, only, endMs, onZoom }: Props) {
+function Loaded({ overview, calls, only, zoom, onZoom }: Props) {
+  const endMs = zoom ? Date.parse(zoom.until) : Date.now();
+  const range = zoom ?? { since: overview.since };
   const shown = overview.data.filter(({ destination }) => only === '' || destination === only);
   if (overview.data.length === 0) {
     return (
@@ -120,10 +124,10 @@ function Loaded({ overview, calls, only, endMs, onZoom }: Props) {
   return (
     <Stack>
       <Checklist />
-      <Figures of={overview} />
+      <Figures of={overview} only={only} range={range} />
       <Charts overview={overview} calls={calls} only={only} endMs={endMs} onZoom={onZoom} />
-      <Circuits of={shown} />
-      <PerDestination of={shown} />
+      <NeedsAttention of={shown.filter(needsAttention)} range={range} />
+      <PerDestination of={shown} range={range} />
       {overview.destinations > overview.data.length && (
         <Text size="sm">
           {words.mostUrgent(count(overview.data.length), count(overview.destinations))}{' '}
@@ -136,15 +140,27 @@ function Loaded({ overview, calls, only, endMs, onZoom }: Props) {
 
 type Row = Response['data'][number];
 
-function Figures({ of: { totals, open } }: { of: Response }) {
+interface RowsProps {
+  of: Row[];
+  range: Partial<Range>;
+}
+
+interface FiguresProps {
+  of: Response;
+  only: string;
+  range: Partial<Range>;
+}
+
+/** What has ended is counted within the time; what waits is counted now. */
+function Figures({ of: { totals, open }, only, range }: FiguresProps) {
   const figures: [name: string, value: number, to: string][] = [
-    [words.delivered, totals.delivered, '/deliveries?status=delivered'],
-    [words.partlyDelivered, totals.partlyDelivered, '/deliveries?status=partly_delivered'],
-    [words.retrying, open.retrying, '/deliveries?status=retrying'],
-    [words.held, open.held, '/deliveries?status=held'],
-    [words.waiting, open.waiting, '/deliveries?status=waiting'],
-    [words.dead, totals.dead, '/deliveries?status=dead'],
-    [words.cancelled, totals.cancelled, '/deliveries?status=cancelled'],
+    [words.delivered, totals.delivered, listOf(only, range, 'delivered')],
+    [words.partlyDelivered, totals.partlyDelivered, listOf(only, range, 'partly_delivered')],
+    [words.retrying, open.retrying, listOf(only, {}, 'retrying')],
+    [words.held, open.held, listOf(only, {}, 'held')],
+    [words.waiting, open.waiting, listOf(only, {}, 'waiting')],
+    [words.dead, totals.dead, listOf(only, range, 'dead')],
+    [words.cancelled, totals.cancelled, listOf(only, range, 'cancelled')],
   ];
   return (
     <dl className="figures">
@@ -160,36 +176,63 @@ function Figures({ of: { totals, open } }: { of: Response }) {
   );
 }
 
-function Circuits({ of: rows }: { of: Row[] }) {
-  const open = rows.flatMap(({ destination, name, circuits }) =>
-    circuits.map((circuit) => ({ ...circuit, destination, name })),
-  );
-  if (open.length === 0) return null;
+/** Whoever loses events first, then whoever waits: the API sorts them. */
+function NeedsAttention({ of: rows, range }: RowsProps) {
+  if (rows.length === 0) return null;
   return (
     <div>
-      <h2>{words.failingEndpoints}</h2>
+      <h2>{words.needsAttention}</h2>
       <Table
-        label={words.failingEndpoints}
-        head={[words.endpoint, words.destination, words.why, words.since]}
+        label={words.needsAttention}
+        head={[words.destination, words.state, words.why, words.dead, words.waitingNow]}
       >
-        {open.map((circuit) => (
-          <tr key={circuit.url}>
-            <td className="break">{circuit.origin}</td>
-            <td>
-              <TextLink to={`/destinations/${circuit.destination}`}>{circuit.name}</TextLink>
-            </td>
-            <td>{circuit.why}</td>
-            <td>
-              <When at={circuit.at} />
-            </td>
-          </tr>
+        {rows.map((row) => (
+          <Attention key={row.destination} of={row} range={range} />
         ))}
       </Table>
     </div>
   );
 }
 
-function PerDestination({ of: rows }: { of: Row[] }) {
+function Attention({ of: row, range }: { of: Row; range: Partial<Range> }) {
+  const { destination, name, state, lastError, dead, oldestWaitingAt } = row;
+  const waiting = pendingOf(row);
+  return (
+    <tr>
+      <td>
+        <TextLink to={`/destinations/${destination}`}>{name}</TextLink>
+      </td>
+      <td>
+        <Pill kind={state} />
+      </td>
+      <td className="break">
+        {lastError && (
+          <>
+            {causeInWords(lastError)}, <When at={lastError.at} />
+          </>
+        )}
+      </td>
+      <Counted n={dead} to={listOf(destination, range, 'dead')} />
+      <td>
+        {waiting === 0 ? (
+          '0'
+        ) : (
+          <>
+            <TextLink to={listOf(destination, {}, 'pending')}>{count(waiting)}</TextLink>
+            {words.oldest(<When at={oldestWaitingAt} />)}
+          </>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** A cell with a number that leads to its deliveries. */
+function Counted({ n, to }: { n: number; to: string }) {
+  return <td>{n === 0 ? '0' : <TextLink to={to}>{count(n)}</TextLink>}</td>;
+}
+
+function PerDestination({ of: rows, range }: RowsProps) {
   return (
     <div>
       <h2>{words.destinations}</h2>
@@ -206,7 +249,6 @@ function PerDestination({ of: rows }: { of: Row[] }) {
           words.failedAttempts,
           words.p50,
           words.p95,
-          words.circuits,
         ]}
       >
         {rows.map((row) => (
@@ -217,15 +259,14 @@ function PerDestination({ of: rows }: { of: Row[] }) {
             <td>
               <Pill kind={row.state} />
             </td>
-            <td>{count(row.delivered)}</td>
-            <td>{count(row.retrying)}</td>
-            <td>{count(row.held)}</td>
-            <td>{count(row.waiting)}</td>
-            <td>{count(row.dead)}</td>
+            <Counted n={row.delivered} to={listOf(row.destination, range, 'delivered')} />
+            <Counted n={row.retrying} to={listOf(row.destination, {}, 'retrying')} />
+            <Counted n={row.held} to={listOf(row.destination, {}, 'held')} />
+            <Counted n={row.waiting} to={listOf(row.destination, {}, 'waiting')} />
+            <Counted n={row.dead} to={listOf(row.destination, range, 'dead')} />
             <td>{words.failedOf(count(row.failedAttempts), count(row.attempts))}</td>
             <td>{latency(row.latencyMs.p50)}</td>
             <td>{latency(row.latencyMs.p95)}</td>
-            <td>{row.circuits.length === 0 ? <Pill kind="closed" /> : <Pill kind="open" />}</td>
           </tr>
         ))}
       </Table>

@@ -1,5 +1,6 @@
 import { type ReactNode } from 'react';
-import { counted } from './counts';
+import { type FilterStatus } from '../../../shared/model/reasons';
+import { count, counted } from './counts';
 import { nodes } from './nodes';
 
 /** Texts of the overview and the pages under "Watch". */
@@ -137,6 +138,7 @@ export const watch = {
     seen: 'Seen',
     alertStates: {
       none: 'none',
+      later: 'later, if it lasts',
       due: 'due',
       sent: 'sent',
     },
@@ -145,9 +147,19 @@ export const watch = {
     acknowledge: 'Acknowledge',
     resolvedAt: (when: ReactNode) => nodes`Resolved ${when}. `,
     failedAttempts: (n: number) => counted(n, 'failed attempt'),
-    deadLetters: (n: number) => counted(n, 'dead letter'),
-    events: (n: number) => counted(n, 'event'),
-    partlyDelivered: (partlyDelivered: string) => `Not delivered to all URLs: ${partlyDelivered}. `,
+    counts: {
+      pending: (n: number) => `${count(n)} wait`,
+      dead: (n: number) => `${count(n)} dead`,
+      partly_delivered: (n: number) => `${count(n)} not delivered to all URLs`,
+    } as Readonly<Record<FilterStatus, (n: number) => string>>,
+    replay: 'Replay',
+    followed: 'Continues in a newer notice. ',
+    noneLeft: (when: ReactNode) => nodes`None is left since ${when}. `,
+    sameOrigin: 'Notices about one server',
+    originGroup: (origin: string, notices: number, destinations: number) =>
+      `${origin}: ${counted(notices, 'notice')} about ${counted(destinations, 'destination')}.`,
+    acknowledgeOrigin: (origin: string) => `Acknowledge all about ${origin}`,
+    acknowledgeAll: 'Acknowledge all',
     fullProfiles: (n: number) => counted(n, 'full profile'),
     overSince: (when: ReactNode) => nodes`Over since ${when}. `,
   },
@@ -174,19 +186,18 @@ export const watch = {
     waiting: 'Waiting',
     dead: 'Dead',
     cancelled: 'Cancelled',
-    failingEndpoints: 'Failing endpoints',
+    needsAttention: 'Needs attention',
+    waitingNow: 'Waiting now',
+    oldest: (when: ReactNode) => nodes`, the oldest from ${when}`,
     mostUrgent: (shown: string, all: string) =>
       `These ${shown} of ${all} destinations need attention most.`,
     allDestinations: 'Show all destinations',
-    endpoint: 'Endpoint',
     why: 'Why',
-    since: 'Since',
     destinations: 'Destinations',
     state: 'State',
     failedAttempts: 'Failed attempts',
     p50: 'p50',
     p95: 'p95',
-    circuits: 'Circuits',
     failedOf: (failedAttempts: string, attempts: string) => `${failedAttempts} of ${attempts}`,
   },
   replay: {

@@ -1,7 +1,13 @@
+import { defined } from '../../../shared/collections/defined';
 import { ALERTS_ID, type AlertSettings, type Destination } from '../../../shared/model/config';
 import { type Health, outageOf } from '../health/destination-health';
 import { newNotice, type Notice } from './notice';
 
+/**
+ * The console shows a failing endpoint after this time, or after `failingFor` if that is shorter:
+ * whoever looks wants to know early, and whoever is woken does not.
+ */
+const SHOWN_AFTER_MS = 5 * 60_000;
 /** Without an announced attempt that may show the opposite soon, one failure shows nothing. */
 const LEAST_FAILURES = 2;
 
@@ -10,11 +16,12 @@ const LEAST_FAILURES = 2;
  *
  * | Health                                               | Decision                                              |
  * | ---------------------------------------------------- | ----------------------------------------------------- |
- * | failed for `failingFor`, and no success              | notice `failing`, open                                |
- * | nothing could be sent for `failingFor`, likewise      | notice `failing`, open                                |
+ * | failed for five minutes, and no success              | notice `failing`, open                                |
+ * | nothing could be sent for five minutes, likewise      | notice `failing`, open                                |
+ * | the same for `failingFor`                            | the alert of that notice                              |
  * | `failing`, and a success after it began              | notice `recovered`; `failing` ends                    |
- * | dead letters, the last alert of them long enough ago | notice `dead_letters`, with their number              |
- * | deliveries to some URLs only, likewise               | notice `partly_delivered`, with their number          |
+ * | dead letters, the last alert of them long enough ago | notice `dead_letters`, open, with their number        |
+ * | deliveries to some URLs only, likewise               | notice `partly_delivered`, open, with their number    |
  * | failed for `switchOffAfter`, and no success          | to be switched off; once it is, notice `switched_off` |
  * | switched off or deleted by somebody                  | `failing` ends, and earlier failures are forgotten    |
  *
@@ -54,11 +61,19 @@ export interface Decision {
   notices: Notice[];
   /** notices that have ended */
   ended: EndedNotice[];
+  /** ids of earlier notices whose alert is due now */
+  due: string[];
   switchOff: boolean;
 }
 
 export function decide(before: Health, context: Context): Decision {
-  const decision: Decision = { health: { ...before }, notices: [], ended: [], switchOff: false };
+  const decision: Decision = {
+    health: { ...before },
+    notices: [],
+    ended: [],
+    due: [],
+    switchOff: false,
+  };
   if (context.destination?.enabled) whileOn(decision, context, context.destination);
   else whileOff(decision, context);
   tellOfDead(decision, context);
@@ -71,9 +86,13 @@ function whileOn(decision: Decision, context: Context, destination: Destination)
   const { settings, nowMs, id } = context;
   const { failing, successAt } = health;
   if (failing && successAt !== null && successAt > failing.since) {
-    decision.notices.push(
-      notice(decision, context, { kind: 'recovered', since: failing.since, endedAt: successAt }),
-    );
+    const recovered = notice(decision, context, {
+      kind: 'recovered',
+      since: failing.since,
+      endedAt: successAt,
+    });
+    // Nobody who gets alerts has heard of the failure.
+    decision.notices.push(failing.untold ? { ...recovered, alert: 'none' } : recovered);
     decision.ended.push({ id: failing.notice, at: successAt });
     health.failing = null;
   }
@@ -81,14 +100,25 @@ function whileOn(decision: Decision, context: Context, destination: Destination)
   if (health.blocked && context.waiting === 0) delete health.blocked;
   const outage = shownBy(health, nowMs);
   const lack = lackOfSuccess([outage, shownBy(health.blocked, nowMs)]);
-  if (lack && !health.failing && lack.ms >= settings.failingForMs) {
+  const isDue = lack !== undefined && lack.ms >= settings.failingForMs;
+  if (health.failing?.untold && isDue) {
+    const { notice: id, since } = health.failing;
+    decision.due.push(id);
+    health.failing = { notice: id, since };
+  }
+  if (lack && !health.failing && (isDue || lack.ms >= SHOWN_AFTER_MS)) {
     const raised = notice(decision, context, {
       kind: 'failing',
       since: lack.since,
       failures: outage?.count ?? 0,
     });
-    decision.notices.push(raised);
-    health.failing = { notice: raised.id, since: lack.since };
+    const alert = isDue || raised.alert === 'none' ? raised.alert : 'later';
+    decision.notices.push({ ...raised, alert });
+    health.failing = {
+      notice: raised.id,
+      since: lack.since,
+      ...defined({ untold: isDue ? undefined : (true as const) }),
+    };
   }
   const limit = destination.switchOffAfterMs ?? settings.switchOffAfterMs ?? 0;
   // Alerts report trouble, so their own destination is never switched off for failing.
@@ -155,9 +185,7 @@ function tellOfDead(decision: Decision, context: Context): void {
   const { since } = dead;
   const deadLetters = Math.min(dead.count, stillDead);
   if (deadLetters === 0) return;
-  decision.notices.push(
-    notice(decision, context, { kind: 'dead_letters', since, deadLetters, endedAt: nowMs }),
-  );
+  decision.notices.push(notice(decision, context, { kind: 'dead_letters', since, deadLetters }));
   health.deadToldAt = nowMs;
 }
 
@@ -178,7 +206,6 @@ function tellOfPartly(decision: Decision, context: Context): void {
       kind: 'partly_delivered',
       since,
       partlyDelivered,
-      endedAt: nowMs,
       error,
     }),
   );
@@ -197,14 +224,31 @@ function notice(
   const mark =
     said.kind === 'dead_letters' || said.kind === 'partly_delivered' ? nowMs : said.since;
   const error = said.kind === 'recovered' ? null : (health.error?.text ?? null);
-  return newNotice({ destination, name: entry?.name ?? '', at: nowMs, error, ...said }, mark);
+  const origin = originOf(entry, health.error?.url);
+  return newNotice(
+    { destination, name: entry?.name ?? '', at: nowMs, error, origin, ...said },
+    mark,
+  );
+}
+
+/** Returns the origin of the URL that failed last, if it is known, else of the first one. */
+function originOf(
+  destination: Destination | undefined,
+  webhook: string | undefined,
+): string | null {
+  const { webhooks = [] } = destination ?? {};
+  return (webhooks.find(({ id }) => id === webhook) ?? webhooks[0])?.origin ?? null;
 }
 
 /** Returns whether the decision changes anything that must be stored. */
-export function isNews(before: Health, { health, notices, ended, switchOff }: Decision): boolean {
+export function isNews(
+  before: Health,
+  { health, notices, ended, due, switchOff }: Decision,
+): boolean {
   return (
     notices.length > 0 ||
     ended.length > 0 ||
+    due.length > 0 ||
     switchOff ||
     JSON.stringify(before) !== JSON.stringify(health)
   );

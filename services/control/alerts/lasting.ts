@@ -21,6 +21,8 @@ interface Condition {
   destination: string;
   name: string;
   error: string;
+  /** of the endpoint that it is about */
+  origin?: string;
   /** when the certificate ends, ms since 1970 */
   expiresAt?: number;
   fullProfiles?: number;
@@ -95,6 +97,7 @@ function disabledBy({ id, name, webhooks }: Destination): Condition[] {
         destination: id,
         name,
         error,
+        origin,
         webhook,
         since: Date.parse(disabled.at),
       },
@@ -126,6 +129,7 @@ function expiring(
       destination: id,
       name,
       error,
+      origin,
       expiresAt: at,
       isLater: i > 0,
     };

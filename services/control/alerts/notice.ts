@@ -25,6 +25,8 @@ export interface Notice {
   destination: string;
   /** the destination's name at that time */
   name: string;
+  /** of the endpoint that it is about; null: of none */
+  origin: string | null;
   kind: NoticeKind;
   since: number;
   /** null: not over */
@@ -41,6 +43,8 @@ export interface Notice {
   error: string | null;
   /** its destination was switched off or deleted by somebody */
   closed?: true;
+  /** the later notice of the same trouble, which has taken its place */
+  followedBy: string | null;
   alert: (typeof ALERT_STATES)[number];
   acknowledged: { at: number; by: Pick<Actor, 'id' | 'name'> } | null;
 }
@@ -67,6 +71,8 @@ export function newNotice(
     fullProfiles: 0,
     expiresAt: null,
     webhook: null,
+    origin: null,
+    followedBy: null,
 
     // Otherwise an alert about the alerts would cause the next one.
     alert: given.destination === ALERTS_ID ? 'none' : 'due',

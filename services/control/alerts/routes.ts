@@ -1,3 +1,4 @@
+import { acknowledgeBody } from '../../../shared/api/alerts';
 import { defined } from '../../../shared/collections/defined';
 import { ALERTS_ID, type Destination } from '../../../shared/model/config';
 import { seesSecrets } from '../auth/authenticate';
@@ -6,6 +7,7 @@ import { type At, type ConfigEntries, newId, newSharedSecret } from '../config/c
 import { type ConfigView, type Entry } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Log } from '../../../shared/telemetry/log';
+import { type Database } from '../history/database';
 import { type History } from '../history/history';
 import { type TestSends } from '../destinations/test-send';
 import { rotateSecret } from '../destinations/rotation';
@@ -13,10 +15,12 @@ import { requireMatch } from '../http/entry-patch';
 import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
 import { Problem } from '../http/problem';
+import { parseBody } from '../http/validate';
 import { channelsOf } from './channels';
-import { alertDelivery, hasAddress, sampleNotice, type Notice, noticeView } from './notice';
+import { alertDelivery, hasAddress, type Notice, noticeView, sampleNotice } from './notice';
+import { type PresentNotice, presentNotices } from './open-notices';
 import { alertsView, blankAlerts, patchAlerts } from './settings';
-import { acknowledge, countNotices, getNotice, listNotices } from './store';
+import { acknowledge, acknowledgeAll, countNotices, getNotice, listNotices } from './store';
 
 /** What the routes of alerts need. */
 export interface AlertDeps {
@@ -101,42 +105,73 @@ async function change(
 /** What the routes of notices need. */
 export interface NoticeDeps {
   history: Pick<History, 'ask'>;
+  /** Returns the number of users whose profiles are full; undefined: not known yet. */
+  fullProfiles: () => number | undefined;
   now: () => Date;
 }
 
 /** /api/v1/notices */
-export function noticeHandlers({ history, now }: NoticeDeps): HandlersOf<'notices'> {
+export function noticeHandlers(deps: NoticeDeps): HandlersOf<'notices'> {
+  const { history, fullProfiles, now } = deps;
+  const presentAll = (database: Database, notices: readonly Notice[]) =>
+    presentNotices(database, notices, { fullProfiles: fullProfiles(), nowMs: now().getTime() });
+  const present = async (database: Database, notice: Notice | undefined) => {
+    const [found] = notice ? await presentAll(database, [notice]) : [];
+    return found;
+  };
   return {
     'GET /notices': ({ query: { limit, after, total, ...filter } }) =>
       readPage(
         { limit, after, total },
         {
-          read: (page) => history.ask((database) => listNotices(database, filter, page)),
+          read: (page) =>
+            history.ask(async (database) =>
+              presentAll(database, await listNotices(database, filter, page)),
+            ),
           count: () => history.ask((database) => countNotices(database, filter)),
           cursorOf: ({ at, id }) => ({ at, id }),
           view: shown,
         },
       ),
     'GET /notices/{id}': async ({ id }) =>
-      shown(required(id, await history.ask((database) => getNotice(database, id)))),
+      shown(
+        required(
+          id,
+          await history.ask(async (database) => present(database, await getNotice(database, id))),
+        ),
+      ),
     'POST /notices/{id}/acknowledge': async ({ id, by }) => {
       const acknowledged = { at: now().getTime(), by: { id: by.id, name: by.name } };
       return shown(
-        required(id, await history.ask((database) => acknowledge(database, id, acknowledged))),
+        required(
+          id,
+          await history.ask(async (database) =>
+            present(database, await acknowledge(database, id, acknowledged)),
+          ),
+        ),
       );
+    },
+    'POST /notices/acknowledge': async ({ body, by }) => {
+      const which = parseBody(acknowledgeBody, body);
+      const acknowledged = { at: now().getTime(), by: { id: by.id, name: by.name } };
+      return {
+        ids: await history.ask((database) => acknowledgeAll(database, which, acknowledged)),
+      };
     },
   };
 }
 
 /** Adds the alert's delivery, so that a client can look up whether it arrived. */
-function shown(notice: Notice) {
+function shown({ count, deliveries, ...notice }: PresentNotice) {
   return {
     ...noticeView(notice),
+    count,
+    deliveries,
     delivery: notice.alert === 'sent' ? alertDelivery(notice.id) : null,
   };
 }
 
-function required(id: string, notice: Notice | undefined): Notice {
+function required(id: string, notice: PresentNotice | undefined): PresentNotice {
   if (notice) return notice;
   throw new Problem('not_found', `Unknown notice ${JSON.stringify(id.slice(0, 100))}`);
 }

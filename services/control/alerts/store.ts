@@ -1,13 +1,19 @@
 import { type Total } from '../../../shared/api/fields';
 import { type EndedNotice } from './decide';
 import { type Notice } from './notice';
+import { WAYPOST } from '../auth/identities';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { countUpTo } from '../history/total';
 
 /** Stores the decisions of alerts. */
 
-export async function addNotices({ query }: Queries, notices: readonly Notice[]): Promise<void> {
+/** Kinds whose notice is open while the history has deliveries that it is about. */
+export const COUNTED_KINDS = ['dead_letters', 'partly_delivered'] as const;
+
+export async function addNotices(queries: Queries, notices: readonly Notice[]): Promise<void> {
+  const { query } = queries;
   for (const notice of notices) {
+    if ((COUNTED_KINDS as readonly string[]).includes(notice.kind)) await follow(queries, notice);
     const { id, at, destination, kind, since, endedAt, alert, acknowledged: _, ...said } = notice;
     await query(
       `insert into waypost.notices (id, at, destination, kind, since, ended_at, alert, said)
@@ -17,15 +23,37 @@ export async function addNotices({ query }: Queries, notices: readonly Notice[])
   }
 }
 
+/** Ends the open notice of the same trouble: the new one counts all that it counted. */
+async function follow({ query }: Queries, { id, at, destination, kind }: Notice): Promise<void> {
+  const acknowledged = { at, by: { id: WAYPOST.id, name: WAYPOST.name } };
+  await query(
+    `update waypost.notices set ended_at = $2, acknowledged = coalesce(acknowledged, $5),
+       said = jsonb_set(said::jsonb, '{followedBy}', to_jsonb($1::text))::text
+     where destination = $3 and kind = $4 and ended_at is null and id <> $1`,
+    [id, at, destination, kind, databaseJson(acknowledged)],
+  );
+}
+
+/** Makes the alerts of these notices due, if they wait for that. */
+export async function makeDue({ query }: Queries, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await query(
+    `update waypost.notices set alert = 'due' where alert = 'later'
+       and id in (select jsonb_array_elements_text($1::jsonb))`,
+    [databaseJson(ids)],
+  );
+}
+
 /**
  * Ends notices. If a notice closes without a recovery, a second alert follows. If its first alert
- * is still due, Kafka may have that already, so only the second one is sent.
+ * is still due, Kafka may have that already, so only the second one is sent. An alert for which it
+ * was too early is never sent.
  */
 export async function endNotices({ query }: Queries, ended: readonly EndedNotice[]): Promise<void> {
   for (const { id, at, closes = false } of ended) {
     await query(
       `update waypost.notices set ended_at = $2,
-         alert = case when $3::boolean and alert = 'sent' then 'due' else alert end,
+         alert = case when $3::boolean and alert = 'sent' then 'due' when alert = 'later' then 'none' else alert end,
          said = case when $3::boolean then jsonb_set(said::jsonb, '{closed}', 'true')::text else said end
        where id = $1 and ended_at is null`,
       [id, at, closes],
@@ -114,6 +142,25 @@ const FITS = `($1::text is null or destination = $1) and ($2::text is null or ki
 
 function fitting({ destination, kind, open, acknowledged }: NoticeFilter) {
   return [destination ?? null, kind ?? null, open ?? null, acknowledged ?? null];
+}
+
+/** Acknowledges the unseen notices of one origin, or with these ids. @returns their ids */
+export async function acknowledgeAll(
+  { query }: Queries,
+  which: { ids?: readonly string[] | undefined; origin?: string | undefined },
+  acknowledged: NonNullable<Notice['acknowledged']>,
+): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    `update waypost.notices set acknowledged = $1 where acknowledged is null
+       and ($2::jsonb is null or id in (select jsonb_array_elements_text($2::jsonb)))
+       and ($3::text is null or said::jsonb ->> 'origin' = $3) returning id`,
+    [
+      databaseJson(acknowledged),
+      which.ids === undefined ? null : databaseJson(which.ids),
+      which.origin ?? null,
+    ],
+  );
+  return rows.map(({ id }) => id);
 }
 
 export async function getNotice(database: Database, id: string): Promise<Notice | undefined> {

@@ -33,8 +33,8 @@ export interface Health extends Outage {
   /** deliveries that reached only some of their URLs, without an alert so far */
   partly: { count: number; since: number; error: string } | null;
   partlyToldAt: number | null;
-  /** the open notice */
-  failing: { notice: string; since: number } | null;
+  /** the open notice; `untold`: it is too early for its alert */
+  failing: { notice: string; since: number; untold?: true } | null;
   /**
    * start and number of the failures for which it will be switched off, stored first so that a
    * notice follows even after a crash

@@ -1,5 +1,10 @@
 import { compact } from '../../../shared/collections/defined';
-import { type DeliveryStatus, isUnderWay, statusesOf } from '../../../shared/model/reasons';
+import {
+  type DeliveryStatus,
+  type FilterStatus,
+  isUnderWay,
+  statusesOf,
+} from '../../../shared/model/reasons';
 import { databaseJson, type Param } from './database';
 import { type DeliveryRow } from './delivery-row';
 import { storedId } from './stored-id';
@@ -12,7 +17,7 @@ import { storedId } from './stored-id';
 export interface Filter {
   destination?: string | undefined;
   source?: string | undefined;
-  status?: DeliveryStatus | undefined;
+  status?: FilterStatus | undefined;
   /** ids of the paused destinations: a filter by status needs them */
   paused?: readonly string[] | undefined;
   message?: string | undefined;
@@ -65,7 +70,7 @@ function shownStatus(paused: string): string {
 }
 
 /** Returns the stored statuses of rows that are shown with this one. */
-function storedStatuses(status: DeliveryStatus): readonly DeliveryStatus[] {
+function storedStatuses(status: FilterStatus): readonly DeliveryStatus[] {
   return status === 'waiting' || status === 'retrying' ? [status, 'held'] : statusesOf(status);
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { thinSyncs } from './syncs';
@@ -16,7 +17,7 @@ import {
   tablesOf,
   type SizedPartition,
 } from './table-partitions';
-import { type DeliveryEntry, type Event } from './parse-events';
+import { type Event } from './parse-events';
 import { acceptedAtIn, readParts, recordEvents } from './record-events';
 
 /** Keeps the history within its time and size limits. */
@@ -108,8 +109,7 @@ export class StoredDeliveries {
     );
     const parts = this.#isOutdated ? await readParts(transaction) : this.#parts;
     await forgotten.learn(transaction, transaction.kind, now());
-    const admit = (entry: DeliveryEntry) =>
-      !forgotten.has(entry.kind === 'delivered' ? entry.sender : entry, acceptedAtIn(entry));
+    const admit = (event: DeliveryEvent) => !forgotten.has(event, acceptedAtIn(event));
     this.#isOutdated = true;
     const { made, touched } = await recordEvents(transaction, kept, parts, admit);
     return () => {

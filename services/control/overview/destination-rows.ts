@@ -51,8 +51,8 @@ interface Chosen {
 
 /**
  * Returns the destinations to show. If there are too many for one response, the most urgent come
- * first: an open circuit counts most, then trouble that alerts watch, recent failures, waiting
- * deliveries, and dead letters. Off and paused destinations come last.
+ * first: a dead letter counts most, then an open circuit, trouble that alerts watch, recent failures,
+ * and waiting deliveries. Off and paused destinations without a dead letter come last.
  */
 export function shownOf(all: readonly Destination[], chosen: Chosen): Destination[] {
   const { ids, destination } = chosen;
@@ -60,18 +60,23 @@ export function shownOf(all: readonly Destination[], chosen: Chosen): Destinatio
   if (all.length <= MOST_OVERVIEW_ROWS) return [...all];
   const named = ({ destination: id }: { destination: string }) => id;
   const signs = [
-    chosen.dead,
     chosen.open.map(named),
     chosen.failed,
     chosen.troubled,
     chosen.circuits.map(named),
+    chosen.dead,
   ];
   const urgency = new Map<string, number>();
   signs.forEach((found, i) => {
     for (const id of new Set(found)) urgency.set(id, (urgency.get(id) ?? 0) + 2 ** i);
   });
+  const lost = new Set(chosen.dead);
   const rank = ({ id, enabled, paused }: Destination) =>
-    id === destination ? Infinity : enabled && !paused ? (urgency.get(id) ?? 0) : -1;
+    id === destination
+      ? Infinity
+      : (enabled && !paused) || lost.has(id)
+        ? (urgency.get(id) ?? 0)
+        : -1;
   return all
     .map((each) => ({ each, rank: rank(each) }))
     .sort((a, b) => (a.rank === b.rank ? 0 : b.rank - a.rank))

@@ -3,6 +3,7 @@ import { hasRight } from '../../../shared/api/access';
 import { defined } from '../../../shared/collections/defined';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Kafka } from '../../../shared/kafka/port';
+import { byUrgency } from '../../../shared/model/attention';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { healthOfSome, troubledIds } from '../health/store';
 import { RECENT_MS } from '../destinations/health';
@@ -99,7 +100,9 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
         healthOfSome(database, shown),
         trend ? trendsInSteps(database, trendSpan, shown) : [],
       ]);
-      const rows = rowsOf(destinations, { counts, recent, open, circuits, health, nowMs });
+      const rows = byUrgency(
+        rowsOf(destinations, { counts, recent, open, circuits, health, nowMs }),
+      );
       const trendFor = trendOf(trends, trendSpan);
       return {
         since: new Date(span.sinceMs).toISOString(),

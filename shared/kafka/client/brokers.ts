@@ -1,6 +1,6 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
 import { AppError } from '../../runtime/errors';
-import { FETCH, FETCH_BY_NAME } from '../protocol/fetch-request';
+import { FETCH } from '../protocol/fetch-request';
 import { COMMIT, COMMITTED, HEARTBEAT, JOIN, LEAVE, SYNC } from '../protocol/group-requests';
 import {
   METADATA,
@@ -46,7 +46,6 @@ type Versions = Readonly<Record<number, { minVersion: number; maxVersion: number
 const USED: readonly Api[] = [
   PRODUCE,
   FETCH,
-  FETCH_BY_NAME,
   METADATA,
   LIST_OFFSETS,
   EPOCH_END,

@@ -225,7 +225,12 @@ export class Wire {
     if (!pending) return;
     this.#pending.delete(id);
     const from = new ByteReader(payload);
-    if (pending.flexible) from.skipTags();
+    try {
+      if (pending.flexible) from.skipTags();
+    } catch (error) {
+      pending.done(new Error('the head of an answer cannot be read', { cause: error }), NOTHING);
+      return;
+    }
     pending.done(undefined, from);
   }
 

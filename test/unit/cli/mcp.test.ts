@@ -256,6 +256,7 @@ describe('what an assistant may do, also with the token of an administrator', ()
     );
     expect(harmless.sort()).toEqual([
       'acknowledge_notice',
+      'acknowledge_notices',
       'create_replay',
       'replay_delivery',
       'resume_replay',

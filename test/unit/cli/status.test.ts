@@ -79,8 +79,9 @@ const row = {
   dead: 0,
   circuits: [],
 };
+/** As the API sorts them. */
 const ROWS = [
-  { ...row, destination: 'dst_fine' },
+  { ...row, destination: 'dst_lost', name: 'Borealis', dead: 2_279 },
   {
     ...row,
     destination: 'dst_down',
@@ -91,7 +92,7 @@ const ROWS = [
     circuits: [circuit],
     lastError: error,
   },
-  { ...row, destination: 'dst_lost', name: 'Borealis', dead: 2_279 },
+  { ...row, destination: 'dst_fine' },
 ];
 const sum = {
   destinations: 3,

@@ -1,4 +1,5 @@
 import { MAX_SHOWN, withNew, withPast } from '../../../console/src/lib/merge';
+import { groupsOf } from '../../../console/src/lib/notice-groups';
 import { fieldProblems, isSignedOut, sayProblem } from '../../../console/src/lib/problems';
 import { ingestAddress, snippetsFor } from '../../../console/src/lib/snippets';
 import { defined } from '../../../shared/collections/defined';
@@ -19,6 +20,7 @@ import {
   isoOfLocal,
   latency,
   localOfIso,
+  causeInWords,
   noticeInWords,
   pageInWords,
   rateInWords,
@@ -415,5 +417,44 @@ test('the first steps are done one by one', () => {
     { to: '/destinations/dst_1' },
     { to: '/connect/dst_1/live' },
     { to: '/alerts' },
+  ]);
+});
+
+test.each([
+  [{ status: 500, code: 'status', message: 'https://a.example: status 500' }, 'HTTP 500'],
+  [
+    { status: null, code: 'tls', message: 'tls: DEPTH_ZERO_SELF_SIGNED_CERT' },
+    'the certificate is self-signed',
+  ],
+  [{ status: null, code: 'tls', message: 'tls: CERT_HAS_EXPIRED' }, 'the certificate has expired'],
+  [{ status: null, code: 'dns', message: 'dns: ENOTFOUND' }, 'its host name is unknown'],
+  [{ status: null, code: 'connection', message: 'x' }, 'it does not accept connections'],
+  [{ status: null, code: 'newer', message: 'as the API says it' }, 'as the API says it'],
+])('the cause %j is "%s"', (error, words) => {
+  expect(causeInWords(error)).toBe(words);
+});
+
+const notice = (destination: string, origin: string | null, acknowledged = false) => ({
+  destination,
+  origin,
+  acknowledged: acknowledged ? { at: '', by: { id: '', name: '' } } : null,
+});
+
+test('unseen notices about one server are a group', () => {
+  expect(
+    groupsOf([
+      notice('dst_1', 'https://a.example'),
+      notice('dst_2', 'https://b.example'),
+      notice('dst_2', 'https://b.example'),
+      notice('dst_3', 'https://b.example'),
+      notice('dst_4', 'https://a.example', true),
+      notice('dst_5', null),
+      notice('dst_6', null),
+      notice('dst_7', 'https://c.example'),
+      notice('dst_8', 'https://c.example'),
+    ]),
+  ).toEqual([
+    { origin: 'https://b.example', unseen: 3, destinations: 2 },
+    { origin: 'https://c.example', unseen: 2, destinations: 2 },
   ]);
 });

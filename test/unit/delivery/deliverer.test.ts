@@ -1159,6 +1159,20 @@ describe('deletions of users', () => {
     expect(story.events('attempt')).toEqual([]);
   });
 
+  test('they are asked for each second while a delivery is in hand, and an idle process has no timer for that', async () => {
+    let asked = 0;
+    story.deletions.expectSoon = () => void asked++;
+    // Only that of the lanes.
+    expect(jest.getTimerCount()).toBe(1);
+    story.patient = true;
+    await story.take({ userId: 'kim' });
+    await story.pass(3_000);
+    expect(asked).toBe(3);
+    story.open[0]?.answer(resultOf(200));
+    await story.pass(5_000);
+    expect([asked, jest.getTimerCount()]).toEqual([3, 1]);
+  });
+
   test('while deletions are not known, an older call of a user waits, and others do not', async () => {
     story.deletions.ageMs = 1_500;
     const acceptedAt = Date.now() - 1_500;

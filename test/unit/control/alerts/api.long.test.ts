@@ -501,6 +501,135 @@ test('dead letters that were replayed in the meantime raise no alert', async () 
   expect(sent()).toHaveLength(2);
 });
 
+describe('a notice about dead letters', () => {
+  const died = (id: string, ...seconds: number[]) =>
+    seconds.map((second) =>
+      aDeath({
+        delivery: `dead_${id}_${String(second)}`,
+        destination: id,
+        acceptedAt: at(0),
+        at: at(second),
+      }),
+    );
+  const replayed = (events: readonly DeliveryEvent[], seconds: number) =>
+    events.map(({ delivery, destination }) =>
+      anEvent({ delivery, destination, acceptedAt: at(0), replay: 1, at: at(seconds) }),
+    );
+  const store = async (...events: DeliveryEvent[]) =>
+    storeEvents(database, events, await readParts(database));
+  const open = async () => (await get('/notices?open=true')).data as Json[];
+  beforeEach(async () => {
+    await database.query('delete from waypost.deliveries');
+    isHistoryRead = true;
+    await set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' });
+  });
+
+  test('counts what is dead now, leads to it, and ends once nothing is', async () => {
+    const id = await makeDestination();
+    const [first, ...more] = died(id, 1, 2, 3, 4);
+    record(first!);
+    await store(first!);
+    await look(1);
+    record(...more);
+    await store(...more);
+    await look(12);
+    expect(await open()).toMatchObject([
+      {
+        kind: 'dead_letters',
+        origin: 'https://a.example',
+        count: 4,
+        deliveries: { destination: id, status: 'dead' },
+        endedAt: null,
+      },
+    ]);
+    const { deliveries: named } = (await open())[0]!;
+    const query = new URLSearchParams(named).toString();
+    expect((await get(`/deliveries?${query}&limit=9`)).data).toHaveLength(4);
+    await store(...replayed(more, 20));
+    await look(23);
+    expect(await open()).toMatchObject([{ count: 1, endedAt: null }]);
+    isHistoryRead = false;
+    await store(...replayed([first!], 24));
+    await look(35);
+    expect(await open()).toHaveLength(1);
+    isHistoryRead = true;
+    await look(46);
+    expect(await open()).toEqual([]);
+    expect((await get('/notices')).data).toMatchObject([
+      { count: 0, deliveries: null, endedAt: at(46), followedBy: null },
+    ]);
+  });
+
+  test('is followed by the next one, which counts all', async () => {
+    const id = await makeDestination();
+    const [first, ...more] = died(id, 1, 2, 3);
+    record(first!);
+    await store(first!);
+    await look(1);
+    record(...more);
+    await store(...more);
+    await look(602);
+    const [later] = await open();
+    expect(later).toMatchObject({ kind: 'dead_letters', deadLetters: 2, count: 3 });
+    expect((await get('/notices?open=false')).data).toMatchObject([
+      { followedBy: later!.id, acknowledged: { by: { name: 'Waypost' } }, count: 0 },
+    ]);
+    expect((await get('/notices?acknowledged=false')).data).toHaveLength(1);
+  });
+
+  test('ends with its destination', async () => {
+    const id = await makeDestination();
+    const [first] = died(id, 1);
+    record(first!);
+    await store(first!);
+    await look(1);
+    await control.call('delete', `/destinations/${id}`);
+    await look(20);
+    expect(await open()).toEqual([]);
+  });
+});
+
+test('a failing notice counts the deliveries that wait, and is shown before its alert', async () => {
+  await set({ webhooks: [{ url: URL }], failingFor: '30m' });
+  isHistoryRead = true;
+  const id = await makeDestination();
+  const events = [fails(id, 0), fails(id, 301)];
+  record(...events);
+  await storeEvents(database, events, await readParts(database));
+  await look(301);
+  expect((await get('/notices')).data).toMatchObject([
+    {
+      kind: 'failing',
+      alert: 'later',
+      count: 2,
+      failures: 2,
+      deliveries: { destination: id, status: 'pending' },
+    },
+  ]);
+  expect((await get(`/deliveries?destination=${id}&status=pending`)).data).toHaveLength(2);
+  expect(sent()).toEqual([]);
+  record(fails(id, 1_801));
+  await look(1_801);
+  expect(types()).toEqual(['destination.failing']);
+  expect((await get('/notices')).data).toMatchObject([{ alert: 'sent', failures: 3 }]);
+});
+
+test('a recovery or a switch-off before the alert leaves no alert to send', async () => {
+  await set({ webhooks: [{ url: URL }], failingFor: '30m' });
+  const [a, b] = [await makeDestination(), await makeDestination()];
+  record(fails(a, 0), fails(a, 301), fails(b, 0), fails(b, 301));
+  await look(301);
+  record(succeeds(a, 310));
+  await control.call('patch', `/destinations/${b}`).send({ enabled: false });
+  await look(320);
+  expect(sent()).toEqual([]);
+  expect(((await get('/notices')).data as Json[]).map(({ alert }) => alert)).toEqual([
+    'none',
+    'none',
+    'none',
+  ]);
+});
+
 describe('a delivery that reaches only some URLs', () => {
   const partly = (destination: string, seconds: number, over: object = {}): DeliveryEvent => {
     const urls = [aUrl({ url: 'whk_1' }), aUrl({ url: 'whk_2', outcome: 'rejected', status: 404 })];
@@ -526,7 +655,7 @@ describe('a delivery that reaches only some URLs', () => {
       destination: id,
       partlyDelivered: 2,
       deadLetters: 0,
-      endedAt: at(601),
+      endedAt: null,
       alert: 'sent',
       error: 'https://a.example: status 503',
     });
@@ -1028,6 +1157,32 @@ describe('/notices', () => {
     expect((await get('/notices?acknowledged=true')).data).toEqual([body]);
     expect((await control.call('post', '/notices/ntc_none/acknowledge')).status).toBe(404);
     expect((await control.call('get', '/notices/ntc_none')).status).toBe(404);
+  });
+
+  test('operators acknowledge all notices of one origin, or several', async () => {
+    const { a, b } = await make();
+    const other = await makeDestination({ webhooks: [{ url: 'https://other.example/' }] });
+    record(fails(other, 0), fails(other, 100));
+    await look(101);
+    const unseen = async () =>
+      (
+        (await get('/notices?acknowledged=false')).data as { id: string; destination: string }[]
+      ).map(({ id, destination }) => ({ id, destination }));
+    const before = await unseen();
+    const ask = (body: object) => control.call('post', '/notices/acknowledge').send(body);
+    expect((await ask({})).status).toBe(422);
+    expect((await ask({ origin: 'https://a.example', ids: ['ntc_1'] })).status).toBe(422);
+    const { body } = await ask({ origin: 'https://a.example' });
+    expect(body.ids.toSorted()).toEqual(
+      before
+        .flatMap(({ id, destination }) => ([a, b].includes(destination) ? [id] : []))
+        .toSorted(),
+    );
+    const [left] = await unseen();
+    expect(left!.destination).toBe(other);
+    expect((await ask({ ids: [left!.id, 'ntc_none'] })).body).toEqual({ ids: [left!.id] });
+    expect(await unseen()).toEqual([]);
+    expect((await ask({ origin: 'https://a.example' })).body).toEqual({ ids: [] });
   });
 
   test('GET /notices answers 503 without the history, and GET /alerts still works', async () => {

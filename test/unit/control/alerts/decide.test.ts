@@ -12,7 +12,7 @@ import {
   unknownHealth,
 } from '../../../../services/control/health/destination-health';
 import { type Notice } from '../../../../services/control/alerts/notice';
-import { ALERTS_ID } from '../../../../shared/model/config';
+import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
 import { aDestination } from '../../../support/factories';
 
 const settings = { failingForMs: 100, deadLettersEveryMs: 1_000 };
@@ -40,6 +40,7 @@ function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> =
   let nowMs = 0;
   const notices: Notice[] = [];
   const ended: Decision['ended'] = [];
+  const due: string[] = [];
   const switches: number[] = [];
   for (const piece of pieces) {
     if (typeof piece === 'number') nowMs = piece;
@@ -54,9 +55,10 @@ function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> =
     health = decision.health;
     notices.push(...decision.notices);
     ended.push(...decision.ended);
+    due.push(...decision.due);
     if (decision.switchOff) switches.push(nowMs);
   }
-  return { health, notices, ended, switches };
+  return { health, notices, ended, due, switches };
 }
 const kinds = (notices: Notice[]) => notices.map(({ kind }) => kind);
 
@@ -155,6 +157,44 @@ test('a notice contains the start, the failures, the error and the number of dea
   ]);
   expect(ended).toEqual([{ id: notices[0]!.id, at: 120 }]);
   expect(new Set(notices.map(({ id }) => id)).size).toBe(4);
+});
+
+test('the console shows a failing endpoint after five minutes, and the alert of the same notice follows', () => {
+  const minutes = (n: number) => n * 60_000;
+  const over = { settings: { ...settings, failingForMs: minutes(30) } };
+  const failing = (...at: number[]) => at.map((each) => failed(minutes(each)));
+  const early = play([failing(0, 4), minutes(4)], over);
+  expect([early.notices, early.due]).toEqual([[], []]);
+  const shown = play([failing(0, 5), minutes(6), failing(29)], over);
+  expect(shown.notices).toMatchObject([{ kind: 'failing', alert: 'later', since: 0 }]);
+  expect(shown.due).toEqual([]);
+  const told = play([failing(0, 5), failing(30), minutes(31), failing(40)], over);
+  expect(told.notices).toHaveLength(1);
+  expect(told.due).toEqual([told.notices[0]!.id]);
+});
+
+test('a recovery before the alert of the failure sends no alert either', () => {
+  const over = { settings: { ...settings, failingForMs: 1_800_000 } };
+  const { notices, ended } = play([[failed(0), failed(300_000)], [ok(300_001)]], over);
+  expect(notices.map(({ kind, alert }) => [kind, alert])).toEqual([
+    ['failing', 'later'],
+    ['recovered', 'none'],
+  ]);
+  expect(ended).toHaveLength(1);
+});
+
+test('a notice names the origin of the URL that failed last', () => {
+  const webhooks = ['a', 'b'].map((name) => ({
+    id: `whk_${name}`,
+    origin: `https://${name}.example`,
+  })) as Destination['webhooks'];
+  const destination = aDestination({ webhooks });
+  const evidence = [failed(10), { ...failed(110), url: 'whk_b' } as Evidence];
+  const { notices } = play([evidence], { destination });
+  expect(notices).toMatchObject([{ origin: 'https://b.example' }]);
+  expect(play([[dead(10)]], { destination }).notices).toMatchObject([
+    { origin: 'https://a.example' },
+  ]);
 });
 
 test('the notice of a destination that can get nothing has the cause, no failed attempt', () => {
