@@ -6,8 +6,11 @@ import { createEncryptor, type Encryptor, watchKey } from '../../shared/config/e
 import { type FollowedConfig } from '../../shared/config/reader';
 import { defined } from '../../shared/collections/defined';
 import { openWriter } from '../../shared/config/writer';
+import { brokerClock, CLOCK_WITHIN_MS } from '../../shared/kafka/broker-clock';
 import { type Kafka } from '../../shared/kafka/port';
+import { clockNote } from '../../shared/kafka/topics';
 import { type Networks } from '../../shared/model/address-warning';
+import { withTimeout } from '../../shared/runtime/async';
 import { createClientAddress } from '../../shared/runtime/client-address';
 import { AppError, messageOf } from '../../shared/runtime/errors';
 import { type Health, listen } from '../../shared/runtime/health';
@@ -258,6 +261,8 @@ export async function assembleControl(
     sessions,
     tokenUses,
     start: async () => {
+      // So that the time is right before a deletion has one, also if this machine's clock is not.
+      await withTimeout(CLOCK_WITHIN_MS, producer.send([clockNote()])).catch(() => undefined);
       await shares.start();
       for (const reader of Object.values(readers)) {
         if (reader !== readers.search || bodies.retentionMs > 0) reader.start();
@@ -335,7 +340,8 @@ export async function startControl({
     kafka,
     config,
     history,
-    now: () => new Date(),
+    // Deletions are compared with the times of other processes.
+    now: () => new Date(brokerClock.now()),
     steadyMs: () => performance.now(),
     log,
     onFatal,

@@ -122,7 +122,9 @@ function isSame(one: KnownDeletion, other: KnownDeletion): boolean {
 
 /** Returns whether one deletion concerns every call that another one concerns. */
 function includes(one: KnownDeletion, other: KnownDeletion): boolean {
-  return one.sources === null && other.at <= one.at;
+  const { sources } = one;
+  if (other.at > one.at) return false;
+  return sources === null || (other.sources?.every((each) => sources.includes(each)) ?? false);
 }
 
 function expire(byId: ById, beforeMs: number): void {

@@ -77,3 +77,16 @@ test('an earlier deletion for some sources still counts beside a later one for o
   expect(users.covers({ ...later, sourceId: 'src_b' })).toBe(true);
   expect(users.covers({ ...later, sourceId: 'src_a' })).toBe(false);
 });
+
+test.each<[string, string[] | null, 'all' | string[]]>([
+  ['all sources', null, 'all'],
+  ['the same sources', ['src_b', 'src_a'], ['src_b', 'src_a']],
+  ['more sources', ['src_c', 'src_b', 'src_a'], ['src_c', 'src_b', 'src_a']],
+  ['fewer sources', ['src_a'], ['src_a', 'src_b', 'src_a']],
+  ['other sources', ['src_c'], ['src_a', 'src_b', 'src_c']],
+])('a later deletion for %s replaces what it includes', (_, sources, known) => {
+  const users = new DeletedUsers();
+  users.add(deletion('kim', NOW, ['src_a', 'src_b']));
+  users.add(deletion('kim', NOW + 5, sources));
+  expect(users.deletedSources('kim', NOW - 1)).toEqual(known);
+});
