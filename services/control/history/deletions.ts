@@ -135,9 +135,8 @@ export class Forgotten {
       anonymous: string;
       sources: string;
     }>(
-      `select seq, at, sources, case when at >= $2::bigint then users else '[]' end as users,
-         case when at >= $2::bigint then anonymous else '[]' end as anonymous
-       from waypost.deletions where seq > $1::bigint order by seq`,
+      `select seq, at, users, anonymous, sources from waypost.deletions where seq > $1::bigint
+       and (at >= $2::bigint or seq = (select max(seq) from waypost.deletions)) order by seq`,
       [this.#seq, nowMs - DELETIONS_KEPT_MS],
     );
     for (const { seq, at, users, anonymous, sources } of rows) {

@@ -37,9 +37,6 @@ const VACUUM_AFTER_ROWS = 20_000;
 /** Work on a large partition may take longer than the statement timeout of queries. */
 const UNHURRIED = 'set local statement_timeout = 0';
 
-/** Deletions are needed as long as `attempts` may still contain records of their users. */
-const DELETIONS_MS = 30 * 86_400_000;
-
 /** Longer than a year, because questions about a change come late. */
 const AUDIT_MS = 400 * 86_400_000;
 
@@ -172,8 +169,8 @@ export async function keepWithin(
   for (const part of partsToIndex(left, { nowMs, written })) {
     await each(part.name, () => indexPart(database, part));
   }
+  // Deletions stay, as a proof.
   const old: Record<string, [where: string, beforeMs: number]> = {
-    deletions: ['at < $1', Math.min(sinceMs, nowMs - DELETIONS_MS)],
     audit: ['at < $1', nowMs - AUDIT_MS],
     notices: [`at < $1 and ended_at is not null and alert <> 'due'`, nowMs - AUDIT_MS],
     circuits: [`state = 'closed' and at < $1`, sinceMs],
