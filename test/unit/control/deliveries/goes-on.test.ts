@@ -158,7 +158,12 @@ test('a URL that rejected the delivery does not count as one that may answer', (
   });
   const goesOn = { when: 'on_answer', at: at(60), nextCheckBy: at(60) };
   expect(shown(tried, { urls, circuits })).toMatchObject({ goesOn });
-  const present = { nowMs: Date.parse(at(2)), tiersMs, at: () => ({ ...AWAY, urls, circuits }) };
+  const present = {
+    nowMs: Date.parse(at(2)),
+    tiersMs,
+    windowMs,
+    at: () => ({ ...AWAY, urls, circuits }),
+  };
   const held = (event: Parameters<typeof applyEvent>[1]) =>
     deliveryView(applyEvent(applyEvent(undefined, event), wait('circuit_open')), present).goesOn;
   expect(held(tried)).toMatchObject({ when: 'on_answer', nextCheckBy: at(61) });
