@@ -44,7 +44,10 @@ class TierHeads {
 
   offeredAt({ topic, partition, offset }: OpenRecord, nowMs: number): number {
     let heads = this.#heads.get(topic);
-    if (!heads) this.#heads.set(topic, (heads = new Map()));
+    if (!heads) {
+      heads = new Map<number, { offset: number; atMs: number }>();
+      this.#heads.set(topic, heads);
+    }
     const known = heads.get(partition);
     if (known?.offset === offset) return known.atMs;
     heads.set(partition, { offset, atMs: nowMs });

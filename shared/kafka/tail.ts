@@ -72,7 +72,7 @@ export class KafkaTail implements Tail {
   readonly #name: string;
   /** number of partitions at the start: later ones are read from their beginning */
   #counted = 0;
-  #beginning: Promise<void> | undefined;
+  #isBeginning = false;
   #findingEnd: Promise<void> | undefined;
   #completeAt = -Infinity;
   /** the topic is read once more from its beginning */
@@ -194,12 +194,15 @@ export class KafkaTail implements Tail {
     // The brokers answer, or cannot be reached: this process is not stuck.
     if (!isKnown || this.#leaders.isIncomplete) this.#progress.recordPoll();
     this.#fetcher.wake();
-    if (this.#missing().length === 0) return;
-    this.#beginning ??= this.#begin().finally(() => {
-      this.#beginning = undefined;
-      this.#fetcher.wake();
-      if (this.#missing().length > 0) this.#search.look();
-    });
+    if (this.#missing().length > 0 && !this.#isBeginning) void this.#beginMissing();
+  }
+
+  async #beginMissing(): Promise<void> {
+    this.#isBeginning = true;
+    await this.#begin();
+    this.#isBeginning = false;
+    this.#fetcher.wake();
+    if (this.#missing().length > 0) this.#search.look();
   }
 
   #turned(answer: FetchAnswer | undefined, failure: unknown): void {
@@ -289,7 +292,8 @@ export class KafkaTail implements Tail {
 
   /** The log holds other records than those that were read: it was cut, or its topic made again. */
   async #goOnAfterCut(partition: Partition): Promise<void> {
-    const { name, topic, log, onStartOver } = this.options;
+    const { name, topic, log } = this.options;
+    const startsOver = this.options.onStartOver !== undefined;
     const { position } = partition;
     const found = await this.#lookUp(partition, async (place) => {
       const end = await this.#leaders.endOfKnown(place, position.last);
@@ -298,15 +302,15 @@ export class KafkaTail implements Tail {
     if (found === undefined) return;
     const read = Math.max(position.next, (position.last?.offset ?? -1) + 1);
     const offsets = Math.max(1, read - found.end);
-    const from = onStartOver ? found.low : found.end;
+    const from = startsOver ? found.low : found.end;
     log.error({ name, topic, partition: partition.number, offsets, from }, 'tail.log_cut');
     meterCut(name, topic, offsets);
-    partition.position = onStartOver ? new Position(from) : Position.afterCut(from, position.last);
-    if (!onStartOver) return;
+    partition.position = startsOver ? new Position(from) : Position.afterCut(from, position.last);
+    if (!startsOver) return;
     const end = this.#ends.get(partition);
     if (end) end.completeAt = -Infinity;
     this.#startsOver = true;
-    onStartOver();
+    this.options.onStartOver?.();
   }
 
   /** A fetch found no record in its place: retention has deleted it, or the log was cut. */

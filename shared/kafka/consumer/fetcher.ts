@@ -366,8 +366,9 @@ class NodeFetcher {
     // When one partition fills the answer, others look empty.
     const isEmpty = answer.partitions.every(({ next }) => next === undefined);
     let records = 0;
-    if (hasSession)
+    if (hasSession) {
       for (const fetched of answer.partitions) records += this.#take(fetched, isEmpty);
+    }
     this.#throttle.noteRecords(records);
     if (records > 0) this.#wait.markActive();
     this.#isBusy = false;

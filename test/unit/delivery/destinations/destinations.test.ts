@@ -82,11 +82,7 @@ test('a version that came again after `config` was cut is looked up anew', () =>
   const [before, after] = [entry(ID), entry(ID)];
   let held = before;
   const config = { destination: () => held, isUnreadable: () => false };
-  const destinations = new Destinations(
-    config as unknown as ConfigView,
-    OURS,
-    pino({ level: 'silent' }),
-  );
+  const destinations = new Destinations(config, OURS, pino({ level: 'silent' }));
   const first = destinations.lookup(ID);
   expect(destinations.lookup(ID)).toBe(first);
   held = after;

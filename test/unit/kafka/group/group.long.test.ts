@@ -41,6 +41,8 @@ async function failing(
   return found;
 }
 
+// A test that ran out of time would play on in the virtual time of the next one.
+jest.setTimeout(240_000);
 afterEach(() => jest.restoreAllMocks());
 
 test.each(rangesOf(SCHEDULES))(
