@@ -69,7 +69,7 @@ export async function measureUsage(
   const before = async ({ env }: SystemEnv) => {
     const remove = await makeHistoryFiles();
     copyHistoryFiles(env.WAYPOST_DATA_DIR ?? '');
-    await remove();
+    remove();
   };
   const options = { name: 'usage', services: ['control'] as const, before };
   return withSystem(bench, options, async ({ system, pids }) => {
