@@ -69,7 +69,7 @@ export async function measureUsage(
   const before = async ({ env }: SystemEnv) => {
     const remove = await makeHistoryFiles();
     copyHistoryFiles(env.WAYPOST_DATA_DIR ?? '');
-    await remove();
+    remove();
   };
   const options = { name: 'usage', services: ['control'] as const, before };
   return withSystem(bench, options, async ({ system, pids }) => {
@@ -94,6 +94,9 @@ export async function measureUsage(
           await pause(ASKS_EVERY_MS);
         }
       });
+      const work = Promise.all([load, ...consoles]);
+      // A failure is reported at the end, and not as one that nobody handles.
+      work.catch(() => undefined);
       await progress.during('warming up', size.warmUpSeconds * 1_000, () =>
         pause(size.warmUpSeconds * 1_000),
       );
@@ -104,7 +107,7 @@ export async function measureUsage(
         () => Promise.resolve(),
       );
       isOn = false;
-      await Promise.all([load, ...consoles]);
+      await work;
       const { cores = NaN, rssMb } = usage.of.control ?? {};
       return { size, cores, rssMb: rssMb?.most ?? NaN, answersMs };
     } finally {
