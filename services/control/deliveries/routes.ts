@@ -193,12 +193,13 @@ async function presentOf(deps: DeliveryDeps, rows: readonly DeliveryRow[]): Prom
     tiersMs,
     windowMs,
     at: (id) => {
-      const { paused = false, webhooks = [] } = config.destination(id)?.data ?? {};
+      const { name = null, paused = false, webhooks = [] } = config.destination(id)?.data ?? {};
       const on = webhooks.filter(({ disabled }) => !disabled);
       const open = circuits.filter(({ destination, url }) => {
         return destination === id && on.some((webhook) => webhook.id === url);
       });
       return {
+        name,
         isPaused: paused,
         away: open.length < on.length ? [] : open,
         health: health.get(id),

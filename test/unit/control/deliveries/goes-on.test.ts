@@ -10,7 +10,12 @@ import { aCancellation, aFailure, anEvent, at, aWait } from '../../../support/ev
 
 const tiersMs = [10_000, 60_000, 1_800_000];
 const windowMs = 4 * 3_600_000;
-const QUIET: AtDestination = { isPaused: false, away: [], health: undefined };
+const QUIET: AtDestination = {
+  name: 'Hooks',
+  isPaused: false,
+  away: [],
+  health: undefined,
+};
 const error = { error: 'https://a.example: status 503', code: 'status', status: 503, url: 'whk_1' };
 const failedAt = (seconds: number) =>
   addEvidence(unknownHealth(), [
@@ -31,6 +36,7 @@ const LAST_CHECK = {
 };
 /** Its circuit opened at 0 s, and its last request failed at 1 s. */
 const AWAY: AtDestination = {
+  name: 'Hooks',
   isPaused: false,
   away: [{ at: Date.parse(at(0)) }],
   health: failedAt(1),
