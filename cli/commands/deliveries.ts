@@ -11,11 +11,10 @@ import {
   timeField,
 } from '../fields';
 import { goesOnWords } from '../explain/goes-on';
-import { listAll } from '../entries';
 import {
   ATTEMPT_COLUMNS,
   calledUrl,
-  deliveryColumns,
+  DELIVERY_COLUMNS,
   requestsInWords,
   triesOf,
   tryOf,
@@ -38,7 +37,7 @@ export function addDeliveries(program: Group): void {
     from: 'GET /deliveries',
     summary: 'List deliveries, newest first',
     example: 'deliveries list --destination "My hook" --status dead --since 1h',
-    columns: columnsWithNames,
+    columns: DELIVERY_COLUMNS,
     filters: {
       destination: destinationField,
       source: idField('--source <source>', 'source'),
@@ -61,13 +60,6 @@ export function addDeliveries(program: Group): void {
     summary: 'Show one delivery with its attempts and body',
     show: showDelivery,
   });
-}
-
-/** Names the destinations for people. Without the right to read them, their ids remain. */
-async function columnsWithNames({ api, print }: Session) {
-  const destinations = print.json ? [] : await listAll(api(), 'destination').catch(() => []);
-  const names = new Map(destinations.map(({ id, name }) => [id, name]));
-  return deliveryColumns((id) => names.get(id) ?? id);
 }
 
 /** Returns the URLs of a destination by their ids, if an attempt did not call one of them. */

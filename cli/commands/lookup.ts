@@ -1,6 +1,7 @@
 import { type Lookup } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
+import { namesOf } from '../entries';
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
 import { usage } from '../process-context';
@@ -82,13 +83,26 @@ async function lookUp({ api, print, world }: Session, options: LookupOptions): P
     if (next === null || isFound || rows.length >= limit || world.stop.aborted) break;
     after = next;
   }
-  if (print.json) print.rows([], rows, '');
-  else print.rows(COLUMNS, rows.flatMap(linesOf), nothing);
+  if (print.json) {
+    print.rows([], rows, '');
+    return;
+  }
+  const names = await namesOf(api(), ['source', 'destination']);
+  print.rows(
+    COLUMNS,
+    rows.flatMap((row) => linesOf(row, (id) => names.get(id) ?? id)),
+    nothing,
+  );
 }
 
-function linesOf({ destinations, ...row }: Row): Line[] {
+function linesOf({ destinations, source, ...rest }: Row, nameOf: (id: string) => string): Line[] {
+  const row = { ...rest, source: nameOf(source) };
   if (destinations.length === 0) {
     return [{ ...row, destination: '-', outcome: 'dropped', reason: 'no destination' }];
   }
-  return destinations.map(({ id, ...rest }) => ({ ...row, destination: id, ...rest }));
+  return destinations.map(({ id, ...outcome }) => ({
+    ...row,
+    destination: nameOf(id),
+    ...outcome,
+  }));
 }

@@ -7,7 +7,7 @@ import { type CommandOption, type Group, type Session } from '../command';
 import { counted } from '../confirm';
 import { readList } from '../connect/api';
 import { readAgain } from '../connect/read-again';
-import { find } from '../entries';
+import { find, namesOf } from '../entries';
 import {
   choiceField,
   type Fields,
@@ -118,8 +118,16 @@ function addJobs(replay: Group): void {
   replay.leaf(
     'list',
     { summary: 'List replays, newest first', isDefault: true },
-    async ({ api, print }) =>
-      print.rows(COLUMNS, await readList(api(), 'GET /replays', {}, 50), 'No replays yet.'),
+    async ({ api, print }) => {
+      const rows = await readList(api(), 'GET /replays', {}, 50);
+      const isTable = rows.length > 0 && !print.json;
+      const names = isTable ? await namesOf(api(), ['destination']) : new Map<string, string>();
+      print.rows(
+        columnsFor((id) => names.get(id) ?? id),
+        rows,
+        'No replays yet.',
+      );
+    },
   );
   replay.leaf<FollowOption>(
     'show <replay>',
@@ -153,10 +161,10 @@ function addJobs(replay: Group): void {
   );
 }
 
-const COLUMNS: Column<Replay>[] = [
+const columnsFor = (nameOf: (id: string) => string): Column<Replay>[] => [
   { title: 'ID', of: ({ id }) => id },
   { title: 'STATUS', of: statusOf, paint: ({ status }) => paintOf(status) },
-  { title: 'DESTINATION', of: ({ destination }) => destination },
+  { title: 'DESTINATION', of: ({ destination }) => nameOf(destination) },
   { title: 'ASKED', of: ({ asked }) => asked, right: true },
   { title: 'ATTEMPTED', of: ({ attempted }) => attempted, right: true },
   { title: 'DELIVERED', of: ({ delivered }) => delivered, right: true },

@@ -242,7 +242,7 @@ export function destinationChecks(destinations: Faring[], all = destinations.len
       ...circuits.map(({ origin, why }) =>
         warn(
           `destination ${name}`,
-          `the circuit of ${origin} is open (${why})`,
+          `failing: ${lastError?.message ?? `${origin} ${why === 'timeout' ? 'does not answer in time' : 'fails'}`}`,
           'Fix the endpoint; Waypost probes it. See `waypost tail --attempts --destination NAME`.',
         ),
       ),

@@ -39,14 +39,16 @@ export function triesOf(
   });
 }
 
-/** @param nameOf returns the name of a destination */
-export const deliveryColumns = (nameOf: (destination: string) => string): Column<DeliveryRow>[] => [
+export const DELIVERY_COLUMNS: Column<DeliveryRow>[] = [
   { title: 'ACCEPTED', of: ({ acceptedAt }) => acceptedAt },
   { title: 'ID', of: ({ id }) => id },
   { title: 'STATUS', of: ({ status }) => status, paint: ({ status }) => paintOf(status) },
   { title: 'REASON', of: ({ reason }) => reason },
   { title: 'CODE', of: ({ lastStatusCode, lastError }) => lastStatusCode ?? lastError?.code },
-  { title: 'DESTINATION', of: ({ destination }) => nameOf(destination) },
+  {
+    title: 'DESTINATION',
+    of: ({ destination, destinationName }) => destinationName ?? destination,
+  },
   { title: 'TYPE', of: ({ type }) => type },
   { title: 'EVENT', of: ({ event }) => event },
   { title: 'USER', of: ({ userId }) => userId },

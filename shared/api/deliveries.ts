@@ -221,6 +221,7 @@ const delivery = z.strictObject({
   messageId: z.string(),
   source: z.string(),
   destination: z.string(),
+  destinationName: z.string().nullable().meta({ description: 'null: it was deleted' }),
   type: z.enum(MESSAGE_TYPES),
   event: z.string().nullable().meta({ description: 'The name of the track call, page or screen' }),
   userId: z.string().nullable(),

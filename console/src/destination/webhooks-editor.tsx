@@ -173,7 +173,8 @@ function UrlField({ webhook: { url }, at, problems, disabled, onChange }: UrlPro
   const about = useRead('GET /about', {});
   const isChecked = problem === undefined && !disabled && about.data !== undefined;
   const warned = isChecked ? refusedAddress(url, about.data.data.networks) : undefined;
-  const hint = url !== '' && problem === undefined ? words.validUrl : words.urlRules(MAX_WEBHOOKS);
+  const isGood = url !== '' && problem === undefined && warned === undefined;
+  const hint = isGood ? words.validUrl : words.urlRules(MAX_WEBHOOKS);
   return (
     <>
       <TextInput

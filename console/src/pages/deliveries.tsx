@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
 import { FILTER_STATUSES, isDelivered } from '../../../shared/model/reasons';
 import { SelectionBar } from '../delivery/selection';
-import { useNames, useRead } from '../lib/api';
+import { useRead } from '../lib/api';
 import { goesOnInWords } from '../lib/goes-on';
 import { reasonInWords, codeInWords, TYPES } from '../lib/labels';
 import { useMay } from '../lib/session';
@@ -161,7 +161,6 @@ function Searched({ from, to, complete }: NonNullable<Response['searched']>) {
 }
 
 function List({ deliveries, filters }: { deliveries: Row[]; filters: Filters }) {
-  const names = useNames('destinations');
   const mayAct = useMay('POST /deliveries/{id}/replay');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   if (deliveries.length === 0) {
@@ -213,7 +212,7 @@ function List({ deliveries, filters }: { deliveries: Row[]; filters: Filters }) 
           <Line
             key={delivery.id}
             of={delivery}
-            destination={names.get(delivery.destination) ?? delivery.destination}
+            destination={delivery.destinationName ?? delivery.destination}
             chosen={mayAct ? chosen.has(delivery.id) : undefined}
             onChoose={(on) => choose([delivery.id], on)}
           />

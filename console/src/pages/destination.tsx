@@ -174,6 +174,7 @@ function waitingInWords(waiting: number | undefined): string {
 
 function Delete({ destination, etag }: { destination: Destination; etag: string }) {
   const navigate = useNavigate();
+  const waiting = useWaiting(destination.id);
   const remove = useChange('DELETE /destinations/{id}', {
     onDone: () => void navigate('/destinations'),
   });
@@ -183,7 +184,7 @@ function Delete({ destination, etag }: { destination: Destination; etag: string 
       remove={remove}
       onConfirm={() => remove.mutate({ id: destination.id, ifMatch: etag })}
     >
-      <Text>{words.deletionHint}</Text>
+      <Text>{words.deletionHint(waitingInWords(waiting))}</Text>
     </Deletion>
   );
 }

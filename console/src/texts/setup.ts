@@ -88,7 +88,7 @@ export const setup = {
     noneWaits: 'No delivery waits there now.',
     waitingMessages: (n: number) => counted(n, 'waiting message'),
     willBeCancelled: (waiting: string) => `${waiting} will be cancelled.`,
-    deletionHint: 'Its waiting deliveries are cancelled. Past deliveries stay visible.',
+    deletionHint: (waiting: string) => `${waiting} Past deliveries stay visible.`,
   },
   destinations: {
     connectIntegration: 'Connect an integration',

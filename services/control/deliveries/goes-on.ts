@@ -11,6 +11,8 @@ import { lastErrorOf } from '../destinations/health';
 
 /** The present of a destination, which the row of a delivery does not know. Times: ms since 1970. */
 export interface AtDestination {
+  /** null: it was deleted */
+  name: string | null;
   isPaused: boolean;
   /** ids of its URLs that are on */
   urls: readonly string[];

@@ -50,6 +50,7 @@ export function deliveryView(row: DeliveryRow, present: Present) {
     messageId: row.message,
     source: row.source,
     destination: row.destination,
+    destinationName: at.name,
     type: row.type,
     event: row.event,
     userId: row.userId,

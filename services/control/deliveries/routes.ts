@@ -193,9 +193,10 @@ async function presentOf(deps: DeliveryDeps, rows: readonly DeliveryRow[]): Prom
     tiersMs,
     windowMs,
     at: (id) => {
-      const { paused = false, webhooks = [] } = config.destination(id)?.data ?? {};
+      const { name = null, paused = false, webhooks = [] } = config.destination(id)?.data ?? {};
       const urls = webhooks.filter(({ disabled }) => !disabled).map((webhook) => webhook.id);
       return {
+        name,
         isPaused: paused,
         urls,
         circuits: circuits.filter(

@@ -61,6 +61,7 @@ function aDelivery(fields: Partial<Delivery> = {}): Delivery {
     messageId: 'm-1',
     source: 'src_1',
     destination: 'dst_1',
+    destinationName: 'Hooks',
     type: 'track',
     userId: 'u-1',
     status: 'retrying',

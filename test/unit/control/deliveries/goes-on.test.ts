@@ -11,6 +11,7 @@ import { aCancellation, aFailure, anEvent, at, aUrl, aWait } from '../../../supp
 const tiersMs = [10_000, 60_000, 1_800_000];
 const windowMs = 4 * 3_600_000;
 const QUIET: AtDestination = {
+  name: 'Hooks',
   isPaused: false,
   urls: ['whk_1'],
   circuits: [],
