@@ -172,14 +172,18 @@ export class Deliverer {
   }
 
   /**
-   * Admits the delivery, or holds it until `config` is known. While `config` cannot be read for
-   * long, most deliveries of a destination that ends them wait in tiers: they must leave memory to
-   * the others.
+   * Admits the delivery, or holds it until `config` and deletions are known, or a `delete` until it
+   * may be sent. If too many of a destination are held, the others wait in tiers: they must leave
+   * memory to other destinations.
    */
   #decide(inHand: OpenDelivery): void {
     if (this.#undecided.offer(inHand)) return;
+    const { delivery } = inHand;
     const timing = this.#attempts.timing();
-    this.#conclude(inHand, waitForConfig(inHand.delivery, timing), timing.nowMs);
+    const waitsForUser =
+      delivery.type === 'delete' || this.#attempts.standingOf(delivery) !== 'free';
+    const wait = waitsForUser ? handOver(timing) : waitForConfig(delivery, timing);
+    this.#conclude(inHand, wait, timing.nowMs);
   }
 
   /**

@@ -18,7 +18,7 @@ export const lib = {
       proxy: 'The egress proxy of the destination does not connect to it',
       token: 'The token endpoint of the destination gives no OAuth2 token',
       lane_full: 'Queued: the endpoint is slow',
-      handed_over: 'The process that held it has stopped. Another one will send it',
+      handed_over: 'Its process has stopped, or held too many. It will be sent soon',
       rate_limited: 'Queued: the rate limit of the destination is reached',
       retry_after: 'The endpoint asked for time (Retry-After)',
       backoff: 'The last attempt failed',
@@ -166,7 +166,7 @@ export const lib = {
       retry_after: 'Next attempt: when the time is over that the endpoint asked for',
       rate_limited: 'Next attempt: when the rate limit of the destination lets it through',
       lane_full: 'Next attempt: when the endpoint has taken those before it',
-      handed_over: 'Next attempt: when another process takes it over, within seconds',
+      handed_over: 'Next attempt: when a process takes it again, within seconds',
     },
     answers: {
       circuit_open: 'Next attempt: as soon as the endpoint answers',

@@ -250,8 +250,8 @@ export function nextTry(
 }
 
 /**
- * Returns the delivery through the shortest tier to another process, because this one is stopping
- * and cannot hand it back.
+ * Returns the delivery through the shortest tier, because this process is stopping and cannot hand
+ * it back, or holds too many that wait because of a deletion.
  */
 export function handOver({ nowMs, tiersMs }: Timing): NotTried & { kind: 'diverted' } {
   const tierMs = Math.min(...tiersMs);

@@ -287,6 +287,19 @@ test('while config cannot be read, a destination that ends its deliveries leaves
   expect(story.waits()).toHaveLength(90);
 });
 
+test.each<[string, Partial<Delivery>]>([
+  ['`delete`s that are too early', { type: 'delete', userId: 'kim' }],
+  ['calls of users while deletions cannot be read', { userId: 'kim', acceptedAt: START - 10_000 }],
+])('many %s leave room, and wait for no config', async (_, change) => {
+  story = new Story(['/a'], {}, 16 * 10 * 4_200);
+  story.deletions.ageMs = Infinity;
+  await story.takeSome(15, change);
+  expect(story.sent).toEqual([]);
+  expect(story.waits()).toEqual(
+    Array(5).fill({ tier: 'retry.10s', reason: 'handed_over', attempt: 0 }),
+  );
+});
+
 test('a static User-Agent replaces that of Waypost, and is sent once', async () => {
   story = new Story([]);
   story.destination = resolved({ 'User-Agent': 'shop-gateway/2', 'X-Team': 'a' });
