@@ -1,6 +1,7 @@
 import { type Lookup } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { type Group, type Session } from '../command';
+import { readAgain } from '../connect/read-again';
 import { namesOf } from '../entries';
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
@@ -56,20 +57,31 @@ export function addLookup(program: Group): void {
 }
 
 /** @throws CliError */
-async function lookUp({ api, print, world }: Session, options: LookupOptions): Promise<void> {
+async function lookUp(session: Session, options: LookupOptions): Promise<void> {
+  const { api, print, world } = session;
   const { message, user } = options;
   if ((message === undefined) === (user === undefined)) {
     throw usage('Give either --message or --user.');
   }
   const limit = limitOf(options, MOST_ROWS);
   const rows: Row[] = [];
-  let nothing: string;
+  let nothing = '';
+  let failure: unknown;
   for (let after: string | undefined; ;) {
     const query = {
       ...defined({ message, user, after }),
       limit: Math.min(MOST_OF_A_PAGE, limit - rows.length),
     };
-    const { data: page } = await api().call('GET /lookup', { query });
+    const read = () => api().call('GET /lookup', { query });
+    // Between two pages others may have taken the place of this search.
+    const found = await (after === undefined ? read() : readAgain(session, read)).catch(
+      (error: unknown) => {
+        failure = error;
+        return undefined;
+      },
+    );
+    if (!found) break;
+    const { data: page } = found;
     rows.push(...page.data);
     const { searched, next } = page;
     if (searched.complete) {
@@ -77,22 +89,24 @@ async function lookUp({ api, print, world }: Session, options: LookupOptions): P
       nothing = 'Kafka has no such event.';
     } else {
       print.note(`Searched back to ${searched.from}.`);
-      nothing = `Kafka has no such event since ${searched.from}. What is older was not searched.`;
+      nothing = `Kafka got no such event since ${searched.from}. What is older was not searched.`;
     }
     const isFound = message !== undefined && rows.length > 0;
     if (next === null || isFound || rows.length >= limit || world.stop.aborted) break;
     after = next;
   }
-  if (print.json) {
-    print.rows([], rows, '');
-    return;
+  // What was found is not lost if a later page fails.
+  if (failure !== undefined && rows.length === 0) throw failure;
+  if (print.json) print.rows([], rows, '');
+  else {
+    const names = await namesOf(api(), ['source', 'destination']);
+    print.rows(
+      COLUMNS,
+      rows.flatMap((row) => linesOf(row, (id) => names.get(id) ?? id)),
+      nothing,
+    );
   }
-  const names = await namesOf(api(), ['source', 'destination']);
-  print.rows(
-    COLUMNS,
-    rows.flatMap((row) => linesOf(row, (id) => names.get(id) ?? id)),
-    nothing,
-  );
+  if (failure !== undefined) throw failure;
 }
 
 function linesOf({ destinations, source, ...rest }: Row, nameOf: (id: string) => string): Line[] {

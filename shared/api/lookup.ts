@@ -57,7 +57,7 @@ const found = z.strictObject({
 export const LOOKUP_RESPONSES = {
   Lookup: list(found).extend({
     searched: searchedTimes('Everything that Kafka keeps was searched: nothing is older').meta({
-      description: 'The times of acceptance that this page covers',
+      description: 'The times at which Kafka got the messages that this page covers',
     }),
   }),
 };

@@ -14,6 +14,7 @@ import {
   MAX_USER_BYTES,
   type UploadedEvent,
 } from '../../../shared/model/profile-records';
+import { messageOf } from '../../../shared/runtime/errors';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type Query } from '../../../shared/api/operations';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
@@ -21,7 +22,9 @@ import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 
 /**
  * Uploads members. Lines are written to their users' partitions as they arrive, and count once the
- * end of the upload is behind them. An upload that fails before that changes nothing.
+ * end of the upload is behind them. An upload that fails before that changes nothing. One that fails
+ * while its ends are written may count in some partitions: its number is known before, so that the
+ * audience is not live until the upload was repeated.
  */
 
 /** A line contains little more than an id. */
@@ -96,12 +99,12 @@ interface Uploading {
   acceptedAt: number;
 }
 
-/** Writes all lines, and then their end to each partition. @returns the number of lines */
-async function upload(
+/** Writes all lines. @returns their number, and their ends, which make them count */
+async function writeLines(
   { kafka, producer, audience, number, full, acceptedAt }: Uploading,
   body: AsyncIterable<Buffer>,
-): Promise<number> {
-  const starts = await ends(kafka);
+): Promise<{ lines: number; ends: OutRecord[] }> {
+  const starts = await endOffsets(kafka);
   const headers = { format: FORMAT_HEADER };
   // A deletion during the upload removes the line of its user.
   const ofLine = { ...headers, [ACCEPTED_AT_HEADER]: String(acceptedAt) };
@@ -118,17 +121,25 @@ async function upload(
     chunk = [];
   }
   await producer.send(chunk);
-  await producer.send(
-    starts.map((from, partition): OutRecord => {
-      const event: UploadedEvent = { kind: 'uploaded', audience, upload: number, full, from };
-      const value = JSON.stringify(event);
-      return { topic: PROFILE_EVENTS, key: audience, value, headers, partition };
-    }),
-  );
-  return lines;
+  const ends = starts.map((from, partition): OutRecord => {
+    const event: UploadedEvent = { kind: 'uploaded', audience, upload: number, full, from };
+    const value = JSON.stringify(event);
+    return { topic: PROFILE_EVENTS, key: audience, value, headers, partition };
+  });
+  return { lines, ends };
 }
 
-async function ends(kafka: Pick<Kafka, 'ranges'>): Promise<number[]> {
+/** @throws Problem `unavailable` if they may be written to a part of the partitions */
+async function writeEnds(producer: UploadDeps['producer'], ends: OutRecord[]): Promise<void> {
+  await producer.send(ends).catch((error: unknown) => {
+    throw new Problem(
+      'unavailable',
+      `${messageOf(error)}. A part of the upload may be applied: upload the same again`,
+    );
+  });
+}
+
+async function endOffsets(kafka: Pick<Kafka, 'ranges'>): Promise<number[]> {
   const ranges = await kafka.ranges(PROFILE_EVENTS);
   return [...ranges].sort((a, b) => a.partition - b.partition).map(({ high }) => high);
 }
@@ -175,13 +186,14 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
       const acceptedAt = now().getTime();
       const number = Math.max(acceptedAt, (data.upload?.number ?? 0) + 1);
       const begun = { kafka, producer, audience: id, number, full, acceptedAt };
-      const lines = await upload(begun, body);
+      const { lines, ends } = await writeLines(begun, body);
       const at = { id, ifMatch: undefined, by };
       await entries.change('audience', at, (audience) =>
         (audience.upload?.number ?? 0) > number
           ? audience
           : { ...audience, upload: { number, full, lines } },
       );
+      await writeEnds(producer, ends);
       log.info({ audience: id, full, lines }, 'members.uploaded');
       return { upload: number, lines };
     } finally {

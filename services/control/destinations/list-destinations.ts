@@ -7,6 +7,7 @@ import { countsBetween, openDeliveries } from '../history/queries';
 import { spanOf } from '../history/count-series';
 import { isNamed, pageOfEntries, pageOfSorted } from '../http/paging';
 import { rowsOf } from '../overview/destination-rows';
+import { type SharedAnswers } from '../overview/shared-answers';
 import { type CircuitDeps, currentCircuits } from './open-circuits';
 import { RECENT_MS } from './health';
 
@@ -15,12 +16,14 @@ import { RECENT_MS } from './health';
 interface ListDeps extends CircuitDeps {
   entries: Pick<ConfigEntries, 'list'>;
   now: () => Date;
+  /** what the history knows of all destinations, for all pages and readers of a short time */
+  figures: SharedAnswers<Figures>;
 }
 
 type ListQuery = Query<'GET /destinations'>;
 type Column = 'state' | 'waiting' | 'dead' | 'lastDelivery';
 /** What the history knows of a destination, by its id. */
-type Figures = ReadonlyMap<string, Record<Column, string | number>>;
+export type Figures = ReadonlyMap<string, Partial<Record<Column, string | number>>>;
 
 /** @throws Problem `unavailable` if the query asks for what only the history knows */
 export async function listDestinations<V>(
@@ -34,14 +37,40 @@ export async function listDestinations<V>(
   const column = sort?.replace('-', '') as Column | 'name' | undefined;
   if (column === undefined && state === undefined) return pageOfEntries(all, query, view, isShown);
   const named = all.filter(isShown);
-  const needsFigures = state !== undefined || column !== 'name';
-  const figures: Figures = needsFigures ? await figuresOf(deps, named) : new Map();
+  const figures = await figuresFor(deps, all, state === undefined ? column : 'state');
   const found =
     state === undefined ? named : named.filter(({ data }) => figures.get(data.id)?.state === state);
   if (column === undefined) return pageOfEntries(found, query, view);
   const valueOf = ({ data }: Entry<Destination>) =>
     column === 'name' ? data.name : (figures.get(data.id)?.[column] ?? 0);
   return pageOfSorted(found, { ...query, sort }, { valueOf, view });
+}
+
+function figuresFor(
+  deps: ListDeps,
+  entries: readonly Entry<Destination>[],
+  column: Column | 'name' | undefined,
+): Figures | Promise<Figures> {
+  switch (column) {
+    case undefined:
+    case 'name':
+      return new Map();
+    case 'lastDelivery':
+      return deps.figures.get(column, () => lastDeliveries(deps, entries));
+    default:
+      return deps.figures.get('all', () => figuresOf(deps, entries));
+  }
+}
+
+/** Reads what is known of each, without the counts, which are a hundred times as many rows. */
+function lastDeliveries(deps: ListDeps, entries: readonly Entry<Destination>[]): Promise<Figures> {
+  const ids = entries.map(({ data }) => data.id);
+  return deps.history.ask(async (database) => {
+    const health = await healthOfSome(database, ids);
+    return new Map(
+      [...health].map(([id, { successAt }]) => [id, { lastDelivery: successAt ?? 0 }]),
+    );
+  });
 }
 
 async function figuresOf(deps: ListDeps, entries: readonly Entry<Destination>[]): Promise<Figures> {

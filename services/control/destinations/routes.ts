@@ -6,7 +6,7 @@ import { type Json } from '../../../shared/model/message';
 import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../http/identity';
 import { type At, type ConfigEntries, newId, newSharedSecret } from '../config/config-entries';
-import { type ConfigView } from '../../../shared/config/types';
+import { type ConfigReader } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Log } from '../../../shared/telemetry/log';
 import { type TopicRetention } from '../../../shared/runtime/retention';
@@ -17,7 +17,7 @@ import { compileInTurn } from '../expressions/request-expressions';
 import { type HandlersOf } from '../http/handlers';
 import { Problem } from '../http/problem';
 import { lostToDisabled } from '../history/queries';
-import { listDestinations } from './list-destinations';
+import { type Figures, listDestinations } from './list-destinations';
 import { disableWebhook, enableWebhook, webhookOf } from './disabled-webhooks';
 import { type RequestPreviewDeps, previewRequest } from './preview';
 import { createDestination, destinationView, type Making, patchDestination } from './model';
@@ -26,6 +26,7 @@ import { publicKeys } from './signature';
 import { showHealth } from './show-health';
 import { type TestSends } from './test-send';
 import { parseBody } from '../http/validate';
+import { SharedAnswers } from '../overview/shared-answers';
 import { jobView } from '../replays/job-view';
 import { requireSendable } from '../replays/require';
 
@@ -34,12 +35,14 @@ const EVENTS_IN_TRIAL = 200;
 
 /** What the routes of destinations need. */
 export interface DestinationDeps extends RequestPreviewDeps {
-  config: Pick<ConfigView, 'source' | 'destination'>;
+  config: Pick<ConfigReader, 'source' | 'destination' | 'onChange'>;
   entries: ConfigEntries;
   encryptor: Encryptor;
   testSends: TestSends;
   replays: Pick<Replays, 'startRecall'>;
   history: Pick<History, 'ask'>;
+  /** for this time a list is sorted by the same figures */
+  keepAnswersMs: number;
   /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
   /** WAYPOST_TOPIC_RETENTION */
@@ -52,9 +55,11 @@ export function destinationHandlers(deps: DestinationDeps): HandlersOf<'destinat
   const { entries } = deps;
   const view = (by: Actor, entry: Entry<Destination>) =>
     destinationView(entry, making(deps, entry.data.id), seesSecrets(by));
+  const figures = new SharedAnswers<Figures>(deps.keepAnswersMs);
+  deps.config.onChange(() => figures.clear());
   return {
     'GET /destinations': ({ query, by }) =>
-      listDestinations(deps, query, (entry) => view(by, entry)),
+      listDestinations({ ...deps, figures }, query, (entry) => view(by, entry)),
     'POST /destinations': async ({ body, by }) => {
       const id = newId('dst', deps.now());
       const { given, made } = withMadeSecret(body);

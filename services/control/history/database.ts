@@ -79,7 +79,12 @@ export function faultOf(
 
 /** Returns whether a statement was ended because it waited for others, which says nothing of it. */
 export function waitedForLock(error: unknown): boolean {
-  return [CANCELED, DEADLOCK, LOCK_NOT_AVAILABLE].includes(sqlState(error));
+  return [DEADLOCK, LOCK_NOT_AVAILABLE].includes(sqlState(error));
+}
+
+/** Returns whether a statement took too long, perhaps because others held it up. */
+export function wasCanceled(error: unknown): boolean {
+  return sqlState(error) === CANCELED;
 }
 
 /**

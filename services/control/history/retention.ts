@@ -55,6 +55,8 @@ const LEASE_MS = 600_000;
 const MAINTAIN_AFTER_ROWS = 20_000;
 /** Makes the next run vacuum after a deletion, even if it removed few rows. */
 const CLEAN_UP_SOON = 1_000_000;
+/** Nobody lists a preview of a replay: it answers who asked for it. */
+const PREVIEWS_MS = 86_400_000;
 
 /**
  * Called for each partition or table that fails, so that the others continue. @param what the
@@ -178,6 +180,12 @@ export async function keepWithin(
     // A server that is still called is reported again.
     signals: ['at < $1', nowMs - SIGNALS_MS],
   };
+  await each('previews', () =>
+    database.query(
+      `delete from waypost.replays where preview and status not in ('counting', 'running') and at < $1`,
+      [nowMs - PREVIEWS_MS],
+    ),
+  );
   await each('destination_versions', () => dropVersions(database, sinceMs));
   for (const [table, [where, beforeMs]] of Object.entries(old)) {
     await each(table, () =>

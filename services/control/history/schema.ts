@@ -99,10 +99,12 @@ const TABLES: readonly string[] = [
      job text not null,
      -- generated, so that it never differs from the job
      status text generated always as (job::jsonb ->> 'status') stored,
+     preview boolean generated always as (coalesce((job::jsonb ->> 'preview')::boolean, false)) stored,
      owner text,
      lease_until bigint not null
    )`,
   `create index on waypost.replays (at) where status in ('counting', 'running')`,
+  'create index on waypost.replays (preview, at, id)',
   `create table waypost.audit (
      entry ${ID} not null,
      version int not null,
@@ -189,8 +191,8 @@ const TABLES: readonly string[] = [
   'create index on waypost.search_chunks (to_ms, seq)',
 ];
 
-/** The version of `TABLES`. Builds before the first release counted to 22. */
-const TABLES_VERSION = 23;
+/** The version of `TABLES`. Builds before the first release counted to 23. */
+const TABLES_VERSION = 24;
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */
 const LOCK = 7_290_316;

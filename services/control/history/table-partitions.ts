@@ -147,8 +147,8 @@ const INDEXES = {
   ended: `(settled_at) where status = 'dead'`,
   // The members of a batch.
   batch: 'using gin (batches) where batches is not null',
-  // For the results of a job, few of all deliveries.
-  job: '(job) include (status, reason, job_result) where job is not null',
+  // Also for the results of a job, which the index alone counts.
+  job: '(job, accepted_at) include (status, job_result) where job is not null',
   id: 'using hash (id)',
   message: 'using hash (message)',
   // Undelivered deliveries of one destination, few among many. The overview counts open deliveries

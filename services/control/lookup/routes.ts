@@ -15,6 +15,7 @@ import { listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/handlers';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
 import { Problem } from '../http/problem';
+import { Places } from './places';
 import { cursorOf, findMessages, type Found } from './find-messages';
 
 /** What the search for messages needs. */
@@ -29,21 +30,22 @@ export interface LookupDeps {
 
 /** Of all tokens. A search reads `messages` for seconds, which other requests must not feel. */
 const MOST_AT_ONCE = 2;
+/** Of a request: about two searches of others. */
+const WAITS_MS = 15_000;
 const RETRY_AFTER_S = 5;
 
 /** /api/v1/lookup */
 export function lookupHandlers(deps: LookupDeps): HandlersOf<'lookup'> {
-  let running = 0;
+  const places = new Places(MOST_AT_ONCE);
   return {
     'GET /lookup': ({ query, by }) =>
+      // Only one request of a token waits for a place, so tokens search in turn.
       deps.lookups.inTurn(by.id, async (work) => {
-        if (running >= MOST_AT_ONCE) throw tooManySearches();
-        running++;
-        try {
-          return await lookUp(deps, query, work);
-        } finally {
-          running--;
-        }
+        const found = await places.use(AbortSignal.timeout(WAITS_MS), () =>
+          lookUp(deps, query, work),
+        );
+        if (!found) throw tooManySearches();
+        return found.result;
       }),
   };
 }
@@ -51,7 +53,7 @@ export function lookupHandlers(deps: LookupDeps): HandlersOf<'lookup'> {
 function tooManySearches(): Problem {
   return new Problem(
     'rate_limited',
-    `${MOST_AT_ONCE} searches for events already run. Send the request again in ${RETRY_AFTER_S} s`,
+    `Other searches for events run, ${MOST_AT_ONCE} at a time. Send the request again in ${RETRY_AFTER_S} s`,
     { headers: { 'Retry-After': String(RETRY_AFTER_S) } },
   );
 }

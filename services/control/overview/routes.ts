@@ -1,7 +1,7 @@
 import { type Query } from '../../../shared/api/operations';
 import { hasRight } from '../../../shared/api/access';
 import { defined } from '../../../shared/collections/defined';
-import { type ConfigView } from '../../../shared/config/types';
+import { type ConfigReader } from '../../../shared/config/types';
 import { type Kafka } from '../../../shared/kafka/port';
 import { byUrgency } from '../../../shared/model/attention';
 import { ALERTS_ID } from '../../../shared/model/config';
@@ -24,7 +24,7 @@ import { rowsOf, shownOf, TREND_STEPS, trendOf } from './destination-rows';
 
 /** What the routes of the overview need. */
 export interface OverviewDeps extends CircuitDeps {
-  config: Pick<ConfigView, 'list' | 'destination'>;
+  config: Pick<ConfigReader, 'list' | 'destination' | 'onChange'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   /** requests that ingest answered with 429 */
   limitedCalls: Pick<LimitedCalls, 'count' | 'bySource'>;
@@ -38,6 +38,7 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
   const { config, history, kafka, limitedCalls, now, keepAnswersMs } = deps;
   const calls = new CallCounts(kafka, limitedCalls);
   const shared = new SharedAnswers<Awaited<ReturnType<typeof overview>>>(keepAnswersMs);
+  config.onChange(() => shared.clear());
   return {
     'GET /overview': ({ query }) => {
       const { since, until, ...asked } = query;

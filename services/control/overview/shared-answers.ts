@@ -1,9 +1,15 @@
 /** Questions whose answers are kept at the same time. */
 const MOST_ANSWERS = 20;
 
+interface Shared<Answer> {
+  answer: Promise<Answer>;
+  /** Infinity until it has come */
+  untilMs: number;
+}
+
 /** Answers a question once for all who ask it within a short time, as open consoles do. */
 export class SharedAnswers<Answer> {
-  readonly #answers = new Map<string, { answer: Promise<Answer>; untilMs: number }>();
+  readonly #answers = new Map<string, Shared<Answer>>();
 
   /** @param now ms of a clock that does not step back */
   constructor(
@@ -11,16 +17,26 @@ export class SharedAnswers<Answer> {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** @returns an answer that was asked for at most `keepMs` ago; a failed one is not kept */
+  /** Call it after a change of what is asked for: who asks then must see it. */
+  clear(): void {
+    this.#answers.clear();
+  }
+
+  /** @returns an answer that comes, or came at most `keepMs` ago; a failed one is not kept */
   get(question: string, ask: () => Promise<Answer>): Promise<Answer> {
     const known = this.#answers.get(question);
     if (known && this.now() < known.untilMs) return known.answer;
-    const answer = ask();
+    const asked: Shared<Answer> = { answer: ask(), untilMs: Infinity };
     this.#answers.delete(question);
-    this.#answers.set(question, { answer, untilMs: this.now() + this.keepMs });
+    this.#answers.set(question, asked);
     const [oldest] = this.#answers.keys();
     if (this.#answers.size > MOST_ANSWERS && oldest !== undefined) this.#answers.delete(oldest);
-    answer.catch(() => this.#answers.delete(question));
-    return answer;
+    asked.answer.then(
+      () => (asked.untilMs = this.now() + this.keepMs),
+      () => {
+        if (this.#answers.get(question) === asked) this.#answers.delete(question);
+      },
+    );
+    return asked.answer;
   }
 }

@@ -9,7 +9,13 @@ import { newerFormatOf } from '../../../shared/model/record-format';
 import { type Backoff, backoff, inTurn, sleep } from '../../../shared/runtime/async';
 import { messageOf, newerFormat } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { type Asking, faultOf, type Transaction, waitedForLock } from '../history/database';
+import {
+  type Asking,
+  faultOf,
+  type Transaction,
+  waitedForLock,
+  wasCanceled,
+} from '../history/database';
 import { Problem } from '../http/problem';
 import {
   beginPositions,
@@ -463,14 +469,15 @@ export class Reader<E> {
         } catch (error) {
           cause = error;
           const fault = this.#faultOf(error);
-          if (fault === 'away') throw error;
+          // A smaller part would wait for the same lock.
+          if (fault === 'away' || waitedForLock(error)) throw error;
           await transaction.query('rollback to savepoint part');
           await transaction.query('release savepoint part');
           if (fault === 'data') break;
         }
       }
       const record = from[start];
-      if (end - start === 1 && waitedForLock(cause)) throw cause;
+      if (end - start === 1 && wasCanceled(cause)) throw cause;
       if (end - start === 1 && record) {
         refused.push({ record, reason: messageOf(cause) });
         return;

@@ -160,8 +160,8 @@ export async function listJobs(
   page: { limit: number; after?: { at: number; id: string } | undefined },
 ): Promise<Job[]> {
   const rows = await database.query(
-    `select job from waypost.replays where ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
-       and coalesce(job::jsonb ->> 'preview', 'false') <> 'true'
+    `select job from waypost.replays
+     where not preview and ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
      order by at desc, id desc limit $3::int`,
     [page.after?.at ?? null, page.after?.id ?? null, page.limit],
   );

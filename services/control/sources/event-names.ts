@@ -2,9 +2,9 @@ import { type InRecord } from '../../../shared/kafka/port';
 import { MESSAGES } from '../../../shared/kafka/topics';
 import { parseMessage } from '../../../shared/model/message-codec';
 import { type Handler } from '../reading/reader';
-import { addEventNames, type EventName } from './store';
+import { addEventNames, ANY_CALL, type EventName } from './store';
 
-/** Counts track events by source and name. */
+/** Counts track events by source and name, and all calls of each source. */
 
 /** Look-back of a new database. */
 const LOOK_BACK_MS = 3_600_000;
@@ -28,10 +28,10 @@ export function eventNamesHandler(nowMs: () => number): Handler<EventName> {
 
 function eventNamesOf({ headers, value, timestampMs: lastAt }: InRecord): EventName[] {
   const { source } = headers;
+  if (source === undefined) return [];
   const name = headers.event ?? nameIn(value);
-  if (source === undefined || typeof name !== 'string') return [];
-  if (name === '' || name.length > MAX_NAME_CHARACTERS) return [];
-  return [{ source, name, count: 1, lastAt }];
+  const isShown = typeof name === 'string' && name.length <= MAX_NAME_CHARACTERS;
+  return [{ source, name: isShown ? name : ANY_CALL, count: 1, lastAt }];
 }
 
 /**

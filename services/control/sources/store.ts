@@ -1,6 +1,9 @@
 import { databaseJson, type Queries } from '../history/database';
 
-/** Stores the track events of each source by name. */
+/** Stores the track events of each source by name, and when its last call came. */
+
+/** In place of a name: all calls of the source. */
+export const ANY_CALL = '';
 
 export interface EventName {
   source: string;
@@ -18,7 +21,8 @@ export async function addEventNames(
   { query }: Queries,
   given: readonly EventName[],
 ): Promise<void> {
-  const events = summed(given);
+  const calls = given.map((each) => ({ ...each, name: ANY_CALL }));
+  const events = summed([...given.filter(({ name }) => name !== ANY_CALL), ...calls]);
   if (events.length === 0) return;
   // Writers are few and seldom. Without it two of them could lock rows in different orders.
   await query('lock table waypost.seen_events in share row exclusive mode');
@@ -33,7 +37,8 @@ export async function addEventNames(
   await query(
     `delete from waypost.seen_events old using (
        select source, name, row_number() over (partition by source order by last_at desc, name) as rank
-       from waypost.seen_events where source in (select jsonb_array_elements_text($1::jsonb))
+       from waypost.seen_events
+       where name <> '${ANY_CALL}' and source in (select jsonb_array_elements_text($1::jsonb))
      ) ranked
      where old.source = ranked.source and old.name = ranked.name and ranked.rank > $2::int`,
     [databaseJson([...new Set(events.map(({ source }) => source))]), MAX_NAMES],
@@ -43,26 +48,24 @@ export async function addEventNames(
 /** Returns the names of a source, the most recent first. */
 export async function listEventNames({ query }: Queries, source: string): Promise<EventName[]> {
   const rows = await query<{ name: string; count: number; last_at: number }>(
-    'select name, count, last_at from waypost.seen_events where source = $1 order by ' +
-      'last_at desc, name limit $2::int',
+    `select name, count, last_at from waypost.seen_events
+     where source = $1 and name <> '${ANY_CALL}' order by last_at desc, name limit $2::int`,
     [source, MAX_NAMES],
   );
   return rows.map((row) => ({ source, name: row.name, count: row.count, lastAt: row.last_at }));
 }
 
-/** Returns when the last call of each source that is known was accepted, ms since 1970. */
+/** Returns when Kafka got the last call of each source that is known, ms since 1970. */
 export async function lastCalls(
   { query }: Queries,
   sources: readonly string[],
 ): Promise<Map<string, number>> {
-  const rows = await query<{ source: string; at: number | null }>(
-    `select source, greatest(
-       (select max(last_at) from waypost.seen_events e where e.source = given.source),
-       (select max(accepted_at) from waypost.deliveries d where d.source = given.source)) as at
-     from jsonb_array_elements_text($1::jsonb) as given(source)`,
+  const rows = await query<{ source: string; at: number }>(
+    `select source, last_at as at from waypost.seen_events
+     where name = '${ANY_CALL}' and source in (select jsonb_array_elements_text($1::jsonb))`,
     [databaseJson(sources)],
   );
-  return new Map(rows.flatMap(({ source, at }) => (at === null ? [] : [[source, at] as const])));
+  return new Map(rows.map(({ source, at }) => [source, at]));
 }
 
 /** Merges duplicates, since one statement must not insert a row twice. */

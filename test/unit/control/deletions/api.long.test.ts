@@ -332,3 +332,13 @@ test('the debugger hides calls from before a deletion by another process', async
   await other.call('post', '/deletions').send({ userIds: ['kim'] });
   await eventually(async () => expect(await users()).toEqual(['lee']));
 });
+
+test('a clock that is set back meanwhile does not hold up the answer', async () => {
+  const source = await makeSource();
+  await connect(source, true);
+  const isWritten = () => control.memory.records('deletions').length > 0;
+  Object.defineProperty(control.clock, 'now', {
+    get: () => new Date(isWritten() ? at(100 - 3_600) : at(100)),
+  });
+  expect((await post({ userIds: ['kim'] })).status).toBe(202);
+});

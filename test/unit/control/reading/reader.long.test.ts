@@ -325,6 +325,29 @@ test.each(['57014', '40P01', '55P03'])(
   },
 );
 
+test.each(['40P01', '55P03'])(
+  'a batch that waited for a lock is not tried in ever smaller parts (%s)',
+  async (code) => {
+    append(...many(64));
+    const sizes: number[] = [];
+    const one = reader(
+      {
+        write: (transaction, texts) => {
+          sizes.push(texts.length);
+          return sizes.length < 20
+            ? Promise.reject(withCode(code))
+            : store('texts')(transaction, texts);
+        },
+      },
+      { pause: () => new Promise((resolve) => setImmediate(resolve)) },
+    );
+    one.start();
+    await eventually(async () => expect(await position()).toBe(64));
+    await one.stop();
+    expect(new Set(sizes)).toEqual(new Set([64]));
+  },
+);
+
 describe('an entry that the database refuses', () => {
   /** Refuses `bad`. */
   const refusing =
