@@ -180,8 +180,7 @@ export class Deliverer {
     if (this.#undecided.offer(inHand)) return;
     const { delivery } = inHand;
     const timing = this.#attempts.timing();
-    const waitsForUser =
-      delivery.type === 'delete' || this.#attempts.standingOf(delivery) !== 'free';
+    const waitsForUser = delivery.type === 'delete' || this.#attempts.standingOf(inHand) !== 'free';
     const wait = waitsForUser ? handOver(timing) : waitForConfig(delivery, timing);
     this.#conclude(inHand, wait, timing.nowMs);
   }
