@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { printableLines } from './output/table';
 import { CliError, type ProcessContext, usage } from './process-context';
 
 /**
@@ -50,7 +51,7 @@ async function answerTo(world: ProcessContext, question: string): Promise<string
   lines.on('SIGINT', () => lines.close());
   try {
     return await Promise.race([
-      lines.question(`${question} [y/N] `),
+      lines.question(`${printableLines(question)} [y/N] `),
       new Promise<string>((resolve) => lines.once('close', () => resolve(''))),
     ]);
   } finally {

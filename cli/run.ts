@@ -3,6 +3,7 @@ import { ApiProblem } from '../shared/api/client';
 import { AppError } from '../shared/runtime/errors';
 import { type Cli, Group } from './command';
 import { bad, plain, wantsColour } from './output/paint';
+import { printableJson, printableLines } from './output/table';
 import { CliError, FAILED, USAGE, type ProcessContext } from './process-context';
 import { version } from './version';
 
@@ -98,12 +99,15 @@ function explain(error: unknown, world: ProcessContext, json: boolean): number {
   if (error instanceof CliError || error instanceof AppError) {
     const exitCode = error instanceof CliError ? error.exitCode : FAILED;
     world.err(
-      json ? `${JSON.stringify({ error: errorOf(error, exitCode) })}\n` : `${red(error.message)}\n`,
+      json
+        ? `${printableJson(JSON.stringify({ error: errorOf(error, exitCode) }))}\n`
+        : `${red(printableLines(error.message))}\n`,
     );
     return exitCode;
   }
   // A bug: its stack helps to find it.
-  world.err(`${red('The command failed because of a bug:')} ${String((error as Error).stack)}\n`);
+  const stack = printableLines(String((error as Error).stack));
+  world.err(`${red('The command failed because of a bug:')} ${stack}\n`);
   return FAILED;
 }
 

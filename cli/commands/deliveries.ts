@@ -19,7 +19,7 @@ import {
   triesOf,
   tryOf,
 } from '../output/deliveries';
-import { printable } from '../output/table';
+import { printable, printableLines } from '../output/table';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
 /** `waypost deliveries`: the outcome of each message. */
@@ -111,13 +111,13 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
     if (url.oddities) {
       const kinds = printable(url.oddities.join(', '));
       world.out(
-        `\nodd in the response to try ${tryOf(attempt)} at ${calledUrl(url)}: ${kinds}; ` +
+        `\nodd in the response to try ${tryOf(attempt)} at ${printable(calledUrl(url))}: ${kinds}; ` +
           `its status counts\n`,
       );
     }
     if (url.response && url.response.body !== '' && url.outcome !== 'delivered') {
       world.out(
-        `\nresponse to try ${tryOf(attempt)} at ${calledUrl(url)}: ` +
+        `\nresponse to try ${tryOf(attempt)} at ${printable(calledUrl(url))}: ` +
           `${printable(url.response.body.slice(0, 500))}\n`,
       );
     }
@@ -125,5 +125,5 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
   const body =
     delivery.body === null ? 'Kafka no longer has its body' : stringifyJson(delivery.body, 2);
   // Filter each line, so that a sender cannot control the terminal.
-  world.out(`\n${body.split('\n').map(printable).join('\n')}\n`);
+  world.out(`\n${printableLines(body)}\n`);
 }

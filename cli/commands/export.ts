@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { type Group } from '../command';
 import { writePrivately } from '../connect/files';
 import { allSettings } from '../entries';
+import { printableJson } from '../output/table';
 import { CliError } from '../process-context';
 
 /** `waypost export`: writes the configuration to a file. */
@@ -36,7 +37,7 @@ export function addExport(program: Group): void {
       for (const { name } of lost) {
         print.note(`${name} is left out: all sources that it counts were deleted.`);
       }
-      const text = print.json ? `${JSON.stringify(file)}\n` : `${JSON.stringify(file, null, 2)}\n`;
+      const text = printableJson(`${JSON.stringify(file, null, print.json ? 0 : 2)}\n`);
       if (out === undefined) {
         world.out(text);
         return;

@@ -67,39 +67,53 @@ export interface Health {
  */
 export type Whereabouts = 'here' | 'named' | 'elsewhere';
 
-/** @returns undefined if nothing is known of a service that runs elsewhere */
-export function healthCheck(
-  service: string,
-  at: string,
-  health: Health | undefined,
-  whereabouts: Whereabouts,
-): Check | undefined {
+/** What the health port of a service says. */
+export interface AskedHealth {
+  service: string;
+  at: string;
+  /** undefined: no response */
+  health: Health | undefined;
+}
+
+export function healthChecks(asked: readonly AskedHealth[], whereabouts: Whereabouts): Check[] {
+  if (whereabouts === 'elsewhere' && asked.every(({ health }) => health === undefined)) {
+    return [ok('services', 'none responds on this machine')];
+  }
+  return asked.map((each) => healthCheck(each, whereabouts));
+}
+
+function healthCheck({ service, at, health }: AskedHealth, whereabouts: Whereabouts): Check {
+  const name = `service ${service}`;
   if (health === undefined) {
     const found = `no response at ${at}`;
     switch (whereabouts) {
       case 'here':
-        return fail(service, found, 'See the output of `npm start`, which restarts it.');
+        return fail(name, found, 'See the output of `npm start`, which restarts it.');
       case 'named':
-        return fail(service, found, 'Does its container run? See its log.');
+        return fail(name, found, 'Does its container run? See its log.');
       case 'elsewhere':
-        return undefined;
+        return warn(
+          name,
+          found,
+          'Others respond on this machine. If it runs on another one, set WAYPOST_HEALTH_HOST.',
+        );
     }
   }
   if (health.status !== 200) {
     return fail(
-      service,
+      name,
       health.reasons.join('; ') || `status ${String(health.status)}`,
       'See its log and docs/operations/failures.md.',
     );
   }
   if (health.degraded.length > 0) {
     return warn(
-      service,
+      name,
       health.degraded.join('; '),
       'Everything else works. See docs/operations/failures.md.',
     );
   }
-  return ok(service, `ready at ${at}`);
+  return ok(name, `ready at ${at}`);
 }
 
 /** A difference in these settings loses or delays records. Other differences are only reported. */

@@ -1,7 +1,6 @@
 import { messageOf } from '../../shared/runtime/errors';
 import { loadSettings, type Settings } from '../../shared/runtime/settings';
 import { type Session } from '../command';
-import { compact } from '../../shared/collections/defined';
 import { reasonOf } from '../connect/api';
 import { listAll } from '../entries';
 import {
@@ -9,7 +8,7 @@ import {
   clockCheck,
   destinationChecks,
   fail,
-  healthCheck,
+  healthChecks,
   keyCheck,
   ok,
   warn,
@@ -30,7 +29,7 @@ export async function examine(session: Session): Promise<Check[]> {
     ...(await ingestChecks(session, around)),
     ...('found' in settings
       ? []
-      : [...(await healthChecks(settings, around)), ...(await kafkaChecksOf(settings))]),
+      : [...(await servicesChecks(settings, around)), ...(await kafkaChecksOf(settings))]),
   ];
 }
 
@@ -136,25 +135,24 @@ async function ingestCheck(ingestUrl: string | undefined): Promise<Check> {
 
 const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'audiences', 'control'] as const;
 
-async function healthChecks(settings: Settings, around: Surroundings): Promise<Check[]> {
+async function servicesChecks(settings: Settings, around: Surroundings): Promise<Check[]> {
   const { local, env } = around;
   const named = env.WAYPOST_HEALTH_HOST;
   const whereabouts = local ? 'here' : named ? 'named' : 'elsewhere';
   const own = /^(0\.0\.0\.0|::)$/.test(settings.WAYPOST_HOST) ? '127.0.0.1' : settings.WAYPOST_HOST;
-  const checks = await Promise.all(
-    SERVICES.map(async (name) => {
-      const port =
-        local?.health[name] ??
-        settings[`WAYPOST_${name.toUpperCase() as Uppercase<typeof name>}_HEALTH_PORT`];
-      const host = whereabouts === 'named' && named ? named.replace('{service}', name) : own;
-      const at = `http://${host}:${String(port)}`;
-      return healthCheck(`service ${name}`, at, await askHealth(at), whereabouts);
-    }),
-  );
-  const known = compact(checks);
-  return known.length > 0
-    ? known
-    : [ok('services', 'not asked: none of them runs on this machine')];
+  const asked = SERVICES.map(async (service) => {
+    const port =
+      local?.health[service] ??
+      settings[`WAYPOST_${service.toUpperCase() as Uppercase<typeof service>}_HEALTH_PORT`];
+    const host = whereabouts === 'named' && named ? named.replace('{service}', service) : own;
+    const at = `http://${host}:${String(port)}`;
+    return {
+      service,
+      at,
+      health: await askHealth(at),
+    };
+  });
+  return healthChecks(await Promise.all(asked), whereabouts);
 }
 
 async function kafkaChecksOf(settings: Settings): Promise<Check[]> {

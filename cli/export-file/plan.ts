@@ -170,16 +170,23 @@ export function planRemovals(file: SettingsFile, present: Present): Removal[] {
   ];
 }
 
-/** Returns what the changes of an import switch off or remove, a phrase each. */
+/** Returns what the changes of an import switch off, pause or remove, a phrase each. */
 export function endingsOf(steps: readonly Step[], present: Present): string[] {
   return steps.flatMap((step) => {
-    if (step.kind !== 'destination' || step.act !== 'change') return [];
+    if (step.act !== 'change') return [];
+    if (step.kind === 'source') {
+      const here = present.sources.find(({ id }) => id === step.id);
+      const isEnd = !step.body.enabled && here?.enabled === true;
+      return isEnd ? [`disable the source "${step.name}"`] : [];
+    }
+    if (step.kind !== 'destination') return [];
     const here = present.destinations.find(({ id }) => id === step.id);
     if (!here) return [];
-    const { enabled, webhooks } = step.body;
+    const { enabled, paused, webhooks } = step.body;
     const fewer = here.webhooks.length - (webhooks?.length ?? here.webhooks.length);
     return compact([
       enabled === false && here.enabled ? `disable "${step.name}"` : undefined,
+      paused === true && !here.paused ? `pause "${step.name}"` : undefined,
       fewer > 0 ? `remove ${counted(fewer, 'URL')} of "${step.name}"` : undefined,
     ]);
   });

@@ -1,7 +1,7 @@
 import { stringifyJson } from '../../shared/json/json';
 import { type ProcessContext } from '../process-context';
 import { wantsColour } from './paint';
-import { type Column, fields, table } from './table';
+import { type Column, fields, printableJson, printableLines, table } from './table';
 
 /** Prints the result of a command as text, or with `--json` as one JSON text a line. */
 export interface Printer {
@@ -19,17 +19,17 @@ export interface Printer {
 
 export function createPrinter(world: ProcessContext, json: boolean): Printer {
   const colour = wantsColour(world.env, world.terminal);
-  const out = (value: unknown) => world.out(`${stringifyJson(value)}\n`);
+  const out = (value: unknown) => world.out(`${printableJson(stringifyJson(value))}\n`);
   return {
     json,
     colour,
     rows: (columns, rows, empty) => {
       if (json) for (const row of rows) out(row);
-      else if (rows.length === 0) world.err(`${empty}\n`);
+      else if (rows.length === 0) world.err(`${printableLines(empty)}\n`);
       else world.out(table(columns, rows, colour));
     },
     thing: (value, pairs) => (json ? out(value) : world.out(fields(pairs))),
     line: (value, text) => (json ? out(value) : world.out(`${text}\n`)),
-    note: (text) => world.err(`${text}\n`),
+    note: (text) => world.err(`${printableLines(text)}\n`),
   };
 }

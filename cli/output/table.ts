@@ -18,6 +18,18 @@ export function printable(text: string): string {
   return text.replace(CONTROL, '\ufffd');
 }
 
+/** The same of a text of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/** Escapes in JSON what a terminal would obey and `JSON.stringify` leaves as it is. */
+export function printableJson(json: string): string {
+  return json.replace(CONTROL, (character) =>
+    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /** @param colour false: no colour in any row */
 export function table<Row>(columns: Column<Row>[], rows: Row[], colour: boolean): string {
   const texts = rows.map((row) => columns.map((column) => cell(column.of(row))));

@@ -28,9 +28,11 @@ import {
   propertiesText,
   SHORT_LIVED,
 } from './broker-config';
+import { type ClassArchive, classArchive, makeClassArchive } from './class-archive';
 import { propertiesFile, recordsOf, requireNoVolume } from './broker-folder';
 import { type BrokerLogin, brokerLogin, clientSettings, formatArguments } from './broker-login';
 import { startDyingWithParent } from '../die-with-parent';
+import { lowerPriority } from '../nice';
 import { javaEnvironment } from '../process-environment';
 import { type Ending, type RunningProgram } from '../child-process';
 
@@ -53,6 +55,8 @@ export interface BrokerOptions {
   open?: boolean;
   /** for tests: start quickly rather than run fast */
   shortLived?: boolean;
+  /** more arguments of its JVM */
+  jvmArguments?: string[];
 }
 
 /** A started broker. It is usable once `ready` has resolved. */
@@ -65,6 +69,11 @@ export interface Broker extends RunningProgram {
   pid?: number;
   /** @throws AppError `cannot_start` if it ends first, or is not usable after `deadlineMs` */
   ready(deadlineMs: number): Promise<void>;
+  /**
+   * Makes the next start faster (class-archive.ts): takes ten seconds of a core, once.
+   * @param isUrgent false: only of what the other processes leave
+   */
+  archiveClasses(isUrgent: boolean): Promise<void>;
   /** Freezes it until `resume`. */
   pause(): Promise<void>;
   resume(): Promise<void>;
@@ -74,6 +83,8 @@ export interface Broker extends RunningProgram {
 
 /** A stale broker writes its state on SIGTERM; after this time it is killed. */
 export const STALE_STOP_MS = 15_000;
+/** For a JVM of low priority to start, and to write its archive. */
+const ARCHIVE_MS = 180_000;
 
 /**
  * Starts the broker of a folder. It first ends a broker that a killed supervisor left there.
@@ -88,7 +99,8 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   const login = options.open ? undefined : brokerLogin(dir, existsSync(recordsOf(dir)));
   const ports = await storedPorts(dir);
   writeFileSync(join(dir, 'log4j2.properties'), loggingProperties(join(dir, 'kafka.log')));
-  await format(options, ports, login);
+  const archive = await classArchive(options.java, options.jars);
+  await format(options, ports, { login, archive });
   writeProperties(dir, {
     ...brokerProperties({ ports, logDir: recordsOf(dir), login }),
     ...options.properties,
@@ -98,6 +110,7 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   const java = compact([
     options.shortLived ? SHORT_LIVED : undefined,
     ...javaArguments(options.jars, join(dir, 'log4j2.properties')),
+    ...(options.jvmArguments ?? archive.use()),
     'kafka.Kafka',
     propertiesFile(dir),
   ]);
@@ -117,6 +130,7 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
     address,
     environment,
     ready: (deadlineMs) => readyUnlessEnded(program.ended, { environment, dir, deadlineMs }),
+    archiveClasses: (isUrgent) => archiveClasses(options, archive, isUrgent),
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
     discard: async () => {
@@ -124,6 +138,19 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
       rmSync(recordsOf(dir), { recursive: true, force: true });
     },
   };
+}
+
+/** Lets another broker start and stop, whose JVM writes the archive at its end. */
+function archiveClasses(
+  { java, jars }: BrokerOptions,
+  archive: ClassArchive,
+  isUrgent: boolean,
+): Promise<void> {
+  return makeClassArchive(archive, async (dir, jvmArguments) => {
+    const broker = await launchBroker({ dir, java, jars, jvmArguments, open: true });
+    if (!isUrgent && broker.pid !== undefined) lowerPriority(broker.pid);
+    await broker.ready(ARCHIVE_MS).finally(() => broker.stop(ARCHIVE_MS));
+  });
 }
 
 /**
@@ -172,7 +199,7 @@ async function endStale(dir: string): Promise<void> {
 async function format(
   options: BrokerOptions,
   ports: BrokerPorts,
-  login: BrokerLogin | undefined,
+  { login, archive }: { login: BrokerLogin | undefined; archive: ClassArchive },
 ): Promise<void> {
   const { dir } = options;
   if (existsSync(recordsOf(dir))) return;
@@ -181,7 +208,11 @@ async function format(
   writeProperties(dir, brokerProperties({ ports, logDir: unfinished, login }));
   const users = join(dir, 'format-arguments');
   if (login) writeFileSync(users, formatArguments(login), { mode: 0o600 });
-  const java = [SHORT_LIVED, ...javaArguments(options.jars, join(dir, 'log4j2.properties'))];
+  const java = [
+    SHORT_LIVED,
+    ...javaArguments(options.jars, join(dir, 'log4j2.properties')),
+    ...archive.use(),
+  ];
   const tool = compact([
     'kafka.tools.StorageTool',
     'format',

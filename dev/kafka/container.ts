@@ -107,6 +107,8 @@ export async function launchContainer(
     environment,
     ended,
     ready: (deadlineMs) => readyUnlessEnded(ended, { environment, dir, deadlineMs }),
+    // The image has an archive of its own.
+    archiveClasses: () => Promise.resolve(),
     stop,
     // If the engine does not answer, the broker's end is not seen either.
     kill: () => void container.signal('SIGKILL').catch(() => undefined),

@@ -31,9 +31,14 @@ export async function isNewEnough(
   command: string,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<boolean> {
-  const text = await commandOutput(command, ['-version'], env);
-  const version = /version "(?:1\.)?(\d+)/.exec(text ?? '')?.[1];
-  return version !== undefined && Number(version) >= OLDEST_JAVA;
+  const version = majorVersion((await commandOutput(command, ['-version'], env)) ?? '');
+  return version !== undefined && version >= OLDEST_JAVA;
+}
+
+/** @param text what `java -version` prints */
+export function majorVersion(text: string): number | undefined {
+  const version = /version "(?:1\.)?(\d+)/.exec(text)?.[1];
+  return version === undefined ? undefined : Number(version);
 }
 
 /**

@@ -61,6 +61,10 @@ export async function localKafka(options: {
           wasReady = true;
           const { address, environment } = broker;
           resolve({ brokers: [address], embedded: true, environment });
+          // The next start makes it, if this one cannot.
+          broker.archiveClasses(false).catch((error: unknown) => {
+            output.event('kafka.classes_not_archived', { why: messageOf(error) });
+          });
         }, reject);
       } else if (address !== broker.address) {
         options.fatal(

@@ -83,3 +83,8 @@ export function statusRecords(
     ];
   });
 }
+
+/** Returns the definition that a status with this key is about. */
+export function definitionIn(key: string): string {
+  return key.slice(0, key.lastIndexOf('/'));
+}

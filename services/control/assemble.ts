@@ -6,8 +6,11 @@ import { createEncryptor, type Encryptor, watchKey } from '../../shared/config/e
 import { type FollowedConfig } from '../../shared/config/reader';
 import { defined } from '../../shared/collections/defined';
 import { openWriter } from '../../shared/config/writer';
+import { brokerClock, CLOCK_WITHIN_MS } from '../../shared/kafka/broker-clock';
 import { type Kafka } from '../../shared/kafka/port';
+import { clockNote } from '../../shared/kafka/topics';
 import { type Networks } from '../../shared/model/address-warning';
+import { withTimeout } from '../../shared/runtime/async';
 import { createClientAddress } from '../../shared/runtime/client-address';
 import { AppError, messageOf } from '../../shared/runtime/errors';
 import { type Health, listen } from '../../shared/runtime/health';
@@ -39,7 +42,6 @@ import { type Retention } from './history/retention';
 import { openLimitedCalls } from './overview/call-counts';
 import { Replays } from './replays/runner';
 import { type Handler, type Pace, Reader, type Readers } from './reading/reader';
-import { ATTEMPTS } from '../../shared/kafka/topics';
 import { SharedReads } from './reading/shared-reads';
 import { Shares } from './reading/shares';
 import { BodyIndex } from './search/body-index';
@@ -164,25 +166,25 @@ export async function assembleControl(
     now,
     log,
   });
-  const shares = new Shares(history);
+  const shares = new Shares(history, isOnlyProcess);
   const readerOptions = {
     kafka,
+    reads: new SharedReads(kafka),
     shares,
     history,
     othersFirst: seams.othersFirst ?? watchCpuPressure(),
     nowMs,
     log,
   };
-  // The history and the alerts read the same topic.
-  const attempts = new SharedReads(kafka);
-  const open = <E>(handler: Handler<E>, pace: Pace): Reader<unknown> => {
-    const reads = handler.topic === ATTEMPTS ? attempts : kafka;
-    return new Reader(handler, pace, { ...readerOptions, reads }) as Reader<unknown>;
-  };
+  const open = <E>(handler: Handler<E>, pace: Pace): Reader<unknown> =>
+    new Reader(handler, pace, readerOptions) as Reader<unknown>;
   const readers: Readers = {
     history: open(history.events, HISTORY_PACE),
     audit: open(history.audit, HISTORY_PACE),
-    alerts: open(evidenceHandler(nowMs), ALERTS_PACE),
+    alerts: open(
+      evidenceHandler(nowMs, () => alerts.wake()),
+      ALERTS_PACE,
+    ),
     eventNames: open(eventNamesHandler(nowMs), SELDOM_PACE),
     search: open(bodies.handler, SELDOM_PACE),
   };
@@ -201,7 +203,7 @@ export async function assembleControl(
   ]);
   const shared = { kafka, producer, history, config, encryptor, windowMs, now, log };
   const replays = new Replays({ ...shared, isOnlyProcess, steadyMs });
-  const alerts = new Alerts({
+  const alerts: Alerts = new Alerts({
     ...shared,
     entries,
     fullProfiles,
@@ -259,6 +261,8 @@ export async function assembleControl(
     sessions,
     tokenUses,
     start: async () => {
+      // So that the time is right before a deletion has one, also if this machine's clock is not.
+      await withTimeout(CLOCK_WITHIN_MS, producer.send([clockNote()])).catch(() => undefined);
       await shares.start();
       for (const reader of Object.values(readers)) {
         if (reader !== readers.search || bodies.retentionMs > 0) reader.start();
@@ -336,7 +340,8 @@ export async function startControl({
     kafka,
     config,
     history,
-    now: () => new Date(),
+    // Deletions are compared with the times of other processes.
+    now: () => new Date(brokerClock.now()),
     steadyMs: () => performance.now(),
     log,
     onFatal,

@@ -25,13 +25,6 @@ import { keepLaneMs, laneOptions, LIMITS, SOCKETS } from './tuning';
  * the simulator and the tests.
  */
 
-/**
- * An idle reader of deletions proves only every few seconds that it knows them all. While
- * deliveries are in hand it proves it more often: else one that waited in a lane would leave its
- * place there, until the next proof.
- */
-const PROVE_EVERY_MS = 1_000;
-
 export interface DeliveryAdapters {
   config: GateConfig;
   destinations: Pick<Destinations, 'lookup'>;
@@ -101,11 +94,10 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
     uses: (id, key) => usesCredential(destinations.lookup(id), key),
   });
   const { mail } = adapters;
-  const deletions = adapters.deletions ?? NO_DELETIONS;
   const deliverer = new Deliverer({
     config: adapters.config,
     destinations,
-    deletions,
+    deletions: adapters.deletions ?? NO_DELETIONS,
     lanes,
     sender: mail ? withMail(authorizing, mail) : authorizing,
     producer,
@@ -119,15 +111,11 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
     onFatal: adapters.onFatal,
     onRecovered: (id, reason, urls) => recoveries.arrived(destinations.lookup(id), reason, urls),
   });
-  const stopProving = time.every(PROVE_EVERY_MS, () => {
-    if (deliverer.load > 0) deletions.expectSoon();
-  });
   return {
     deliverer,
     lanes,
     changed: (before, after) => recoveries.changed(before, after),
     stop: () => {
-      stopProving();
       deliverer.stop();
       lanes.stop();
       authorizing.stop();

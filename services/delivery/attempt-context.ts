@@ -1,8 +1,7 @@
 import { type Deletions } from '../../shared/deletions/reader';
 import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
-import { type Delivery } from '../../shared/model/delivery';
 import { type Timing } from './decisions/admission';
-import { standingOf, type Standing } from './decisions/deletion';
+import { standingOf, standingOfDelete, type Standing } from './decisions/deletion';
 import { Batches } from './batches/batches';
 import { type Clock, systemClock } from './clock/clock';
 import { type Destinations } from './destinations/destinations';
@@ -67,8 +66,11 @@ export class AttemptContext {
   }
 
   /** Returns what deletions of users mean for a delivery now. */
-  standingOf(delivery: Delivery): Standing {
-    return standingOf(delivery, this.options.deletions, this.time.brokerMs());
+  standingOf({ delivery, record }: OpenDelivery): Standing {
+    const nowMs = this.time.brokerMs();
+    return delivery.type === 'delete'
+      ? standingOfDelete(delivery, record.timestampMs, nowMs)
+      : standingOf(delivery, this.options.deletions, nowMs);
   }
 
   timing(): Timing {

@@ -118,7 +118,7 @@ export class Attempt implements MemberOwner {
   permitNow(endpoint: Endpoint): Permit | 'overdue' | undefined {
     const { inHand, context } = this;
     if (inHand.record.isRevoking && !this.#isEnded) return undefined;
-    if (context.standingOf(inHand.delivery) !== 'free') return undefined;
+    if (context.standingOf(inHand) !== 'free') return undefined;
     const lookup = context.options.destinations.lookup(inHand.delivery.destinationId);
     const admission = readmit(
       this.admitted,

@@ -76,6 +76,12 @@ export interface DelivererOptions extends AttemptOptions {
 const UNDECIDED_PART = 1 / 16;
 
 const ROOM_EVERY_MS = 50;
+/**
+ * An idle reader of deletions proves only every few seconds that it knows them all. While
+ * deliveries are in hand it proves it more often: else one that waited in a lane would leave its
+ * place there, until the next proof.
+ */
+const PROVE_EVERY_MS = 1_000;
 
 export class Deliverer {
   readonly #attempts: AttemptContext;
@@ -86,6 +92,7 @@ export class Deliverer {
   readonly #room: Backpressure;
   readonly #attemptLog: AttemptLog;
   #stopsLooking: (() => void) | undefined;
+  #stopsProving: (() => void) | undefined;
   #duplicatesDropped = 0;
   #bytes = 0;
 
@@ -159,6 +166,7 @@ export class Deliverer {
     const body = Buffer.from(record.value ?? '');
     const inHand: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
     this.#bytes += sizeOf(inHand);
+    this.#proveDeletions();
     telemetry.deliveryTaken(inHand);
     this.#decide(inHand);
   }
@@ -181,7 +189,7 @@ export class Deliverer {
   #admit(inHand: OpenDelivery, current: boolean): boolean {
     const { delivery } = inHand;
     const timing = this.#attempts.timing();
-    const standing = this.#attempts.standingOf(delivery);
+    const standing = this.#attempts.standingOf(inHand);
     if (standing === 'deleted') {
       this.#conclude(inHand, { kind: 'cancelled', reason: 'user_deleted' }, timing.nowMs);
       return true;
@@ -311,6 +319,18 @@ export class Deliverer {
     this.#stopsLooking = undefined;
   }
 
+  #proveDeletions(): void {
+    this.#stopsProving ??= this.#attempts.time.every(PROVE_EVERY_MS, () => {
+      if (this.#bytes > 0) this.options.deletions.expectSoon();
+      else this.#stopProving();
+    });
+  }
+
+  #stopProving(): void {
+    this.#stopsProving?.();
+    this.#stopsProving = undefined;
+  }
+
   /**
    * Hands the record back to its next owner. If that is not possible any more, sends the delivery
    * through the shortest tier.
@@ -351,9 +371,10 @@ export class Deliverer {
     );
   }
 
-  /** Ends its log. */
+  /** Ends its timers and its log. */
   stop(): void {
     this.#stopLooking();
+    this.#stopProving();
     this.#attemptLog.summarize();
   }
 

@@ -37,12 +37,13 @@ export interface RecallOptions {
   producer: Pick<BatchProducer, 'send'>;
   /** the tiers that are read */
   tiers: () => readonly string[];
-  /** up to when `webhooks.recalls` is known, by the steady clock */
+  /** up to when `webhooks.recalls` is known, as `Tail.completeAt` */
   completeAt: () => number;
   /** lets `completeAt` advance soon */
   expectSoon: () => void;
   /** the brokers' clock, ms since 1970 */
   now: () => number;
+  /** `performance.now()`, as `completeAt` */
   steadyMs: () => number;
   sleep: (ms: number) => Promise<void>;
   /** retention of `webhooks.recalls`, ms */

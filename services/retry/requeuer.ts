@@ -10,7 +10,7 @@ import { type ReturnPace } from './return-pace';
 import { countRefused, watchReturn } from './telemetry';
 
 /**
- * Returns records of the tiers to delivery when they are due. It holds nothing in memory: it pauses
+ * Returns records of the tiers to delivery when they are due. It holds no record in memory: it pauses
  * a partition until its head is due, and the waiting records stay in Kafka.
  */
 
@@ -38,12 +38,27 @@ export function whenDue(dueInMs: number, delayMs: number): Due {
   return { againInMs: Math.max(waitMs, Math.min(LEAST_PAUSE_MS, delayMs / 4)) };
 }
 
+/** Knows when the first record of each partition that is not due was first offered. */
+class TierHeads {
+  readonly #heads = new Map<string, Map<number, { offset: number; atMs: number }>>();
+
+  offeredAt({ topic, partition, offset }: OpenRecord, nowMs: number): number {
+    let heads = this.#heads.get(topic);
+    if (!heads) this.#heads.set(topic, (heads = new Map()));
+    const known = heads.get(partition);
+    if (known?.offset === offset) return known.atMs;
+    heads.set(partition, { offset, atMs: nowMs });
+    return nowMs;
+  }
+}
+
 /** Limit of unacknowledged copies; at the limit, partitions wait. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
 /** Invariant: a record is done only when Kafka has acknowledged its copy in `webhooks.due`. */
 export class Requeuer {
   readonly #steps = createStepDedup();
+  readonly #heads = new TierHeads();
   #duplicatesDropped = 0;
   readonly #room: Backpressure;
 
@@ -96,13 +111,17 @@ export class Requeuer {
 
   /**
    * Returns how long the record has to wait, by the time that delivery has planned or, without one,
-   * by the timestamp of the broker.
+   * by the timestamp of the broker. It waits for no longer than the delay of its tier: if it was
+   * planned by a wrong clock, it must not hold up its partition.
    */
-  #dueInMs({ headers, timestampMs }: OpenRecord, delayMs: number): number {
-    const dueMs = Number(headers.due);
-    return isTime(dueMs)
+  #dueInMs(record: OpenRecord, delayMs: number): number {
+    const dueMs = Number(record.headers.due);
+    const planned = isTime(dueMs)
       ? dueMs - this.options.now()
-      : timestampMs + delayMs - this.options.brokersNow();
+      : record.timestampMs + delayMs - this.options.brokersNow();
+    if (planned <= 0) return planned;
+    const nowMs = this.options.steadyMs();
+    return Math.min(planned, this.#heads.offeredAt(record, nowMs) + delayMs - nowMs);
   }
 
   #return(record: OpenRecord): void {

@@ -5,7 +5,7 @@ import { type OpenRecord, type RebalanceListener } from '../../shared/kafka/port
  * Records before that are no longer this process's to recall.
  */
 export class TierPositions implements RebalanceListener {
-  /** when each owned partition was assigned, by the steady clock */
+  /** when each owned partition was assigned, by `performance.now()`, as `Tail.completeAt` */
   readonly #assignedAt = new Map<number, number>();
   /** the first offset that was not returned, by topic and partition */
   readonly #next = new Map<string, Map<number, number>>();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MESSAGE_TYPES } from '../model/message';
 import { ODDITIES } from '../model/oddities';
 import { ASKED_FOR } from '../model/receiver-says';
-import { DELIVERY_STATUSES, FILTER_STATUSES, WAIT_ENDS } from '../model/reasons';
+import { DELIVERY_STATUSES, FILTER_STATUSES, WAIT_END_WORDS, WAIT_ENDS } from '../model/reasons';
 import { NOT_STORED_HEADERS } from '../model/webhook-request';
 import { count, flag, list, pageParameters, searchedTimes, time, timeParameter } from './fields';
 import { type OperationsOf } from './operation';
@@ -197,11 +197,9 @@ const attempt = z.strictObject({
 const goesOn = z
   .strictObject({
     when: z.enum(WAIT_ENDS).meta({
-      description:
-        'at: the next attempt is at `at`. not_before: room, a turn or the time that the ' +
-        'endpoint asked for must come first, and `at` is the earliest time. on_answer: the ' +
-        'endpoint, its token endpoint or its proxy must answer first; `at` is null, or the ' +
-        'earliest time after that. on_release: somebody must act',
+      description: Object.entries(WAIT_END_WORDS)
+        .map(([when, words]) => `${when}: ${words}`)
+        .join('. '),
     }),
     at: time.nullable().meta({ description: 'In the past: it is due, and on its way' }),
     lastCheck: lastError

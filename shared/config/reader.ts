@@ -59,13 +59,13 @@ export async function openConfig(
   options: OpenConfigOptions,
 ): Promise<FollowedConfig> {
   const { part = WHOLE, authenticator } = options;
-  const state = new ConfigState(part);
   const following: Following = {
+    held: nothingRead(part),
+    anew: undefined,
     changes: 0,
-    position: 0,
     onVerdict: [],
+    onChange: [],
     onComplete: [],
-    outdated: new Set(),
   };
   let fatal: unknown;
   const onFatal = (error: unknown) => {
@@ -75,25 +75,29 @@ export async function openConfig(
     options.onFatal(error);
   };
   const onRecord = (record: InRecord) => {
+    const { anew } = following;
+    const held = anew?.held ?? following.held;
     // The topic has one partition.
-    following.position = record.offset + 1;
+    held.position = record.offset + 1;
     const key = record.key?.toString() ?? '';
     if (part.skips.has(key.slice(0, key.indexOf(':')) as Kind)) return;
     const value = record.value?.toString() ?? null;
-    const verdict = state.apply(key, value, authenticator?.distrust(record));
-    following.changes++;
-    noteAuthenticator(following.outdated, verdict, authenticator?.isCurrent(record) ?? true);
+    const verdict = held.state.apply(key, value, authenticator?.distrust(record));
+    noteAuthenticator(held.outdated, verdict, authenticator?.isCurrent(record) ?? true);
     report(verdict, record, options.log);
     if (verdict.kind === 'newer') onFatal(newerFormat(verdict));
     if (verdict.kind === 'older') onFatal(olderFormat(verdict));
-    for (const listener of following.onVerdict) listener(verdict, record);
+    if (anew) anew.verdicts.push([verdict, record]);
+    else tell(following, verdict, record);
   };
   const tail = await kafka.tail({
     name: `${options.name}-config`,
     topic: CONFIG,
     from: 'beginning',
     onRecord,
+    onStartOver: () => (following.anew = { held: nothingRead(part), verdicts: [] }),
     onComplete: () => {
+      replaceHeld(following);
       for (const listener of following.onComplete) listener();
     },
     onFatal,
@@ -101,26 +105,66 @@ export async function openConfig(
   try {
     await tail.caughtUp(OPEN_DEADLINE_MS);
     if (fatal !== undefined) throw fatal as Error;
-    const older = state.olderData();
+    const older = following.held.state.olderData();
     if (older !== undefined) throw olderFormat(older);
   } catch (error) {
     await tail.stop();
     throw error;
   }
-  open.set(tail, state);
-  return follow(state, tail, following);
+  open.set(tail, following);
+  return follow(tail, following);
+}
+
+/** What the records read so far say. */
+interface Held {
+  state: ConfigState;
+  /** keys whose last record is not authenticated with the first key */
+  outdated: Set<string>;
+  /** offset behind the last record */
+  position: number;
 }
 
 interface Following {
+  held: Held;
+  /**
+   * after the topic was cut or made again: what it says now. It replaces `held` once it is complete,
+   * because entries that were cut off must go, and those that are still there must not be missing
+   */
+  anew: { held: Held; verdicts: [ApplyResult, InRecord][] } | undefined;
   changes: number;
-  position: number;
-  /** keys whose last record is not authenticated with the first key */
-  outdated: Set<string>;
   onVerdict: ((verdict: ApplyResult, record: InRecord) => void)[];
+  onChange: ((record: ConfigRecord) => void)[];
   onComplete: (() => void)[];
 }
 
-const open = new Map<Tail, ConfigState>();
+function nothingRead(part: ConfigPart): Held {
+  return { state: new ConfigState(part), outdated: new Set(), position: 0 };
+}
+
+function tell(following: Following, verdict: ApplyResult, record: InRecord): void {
+  following.changes++;
+  for (const listener of following.onVerdict) listener(verdict, record);
+  if (verdict.kind !== 'applied') return;
+  for (const listener of following.onChange) listener(verdict.record);
+}
+
+/** Holds what was read anew, and tells what has changed. */
+function replaceHeld(following: Following): void {
+  const { held: before, anew } = following;
+  if (!anew) return;
+  following.held = anew.held;
+  following.anew = undefined;
+  for (const [verdict, record] of anew.verdicts) tell(following, verdict, record);
+  for (const record of before.state.records()) {
+    if (anew.held.state.recordAt(configKey(record.kind, record.id))) continue;
+    following.changes++;
+    const gone = { ...record };
+    delete gone.data;
+    for (const listener of following.onChange) listener(gone);
+  }
+}
+
+const open = new Map<Tail, Following>();
 const ageInfo = {
   name: 'waypost.config.age',
   help:
@@ -139,27 +183,28 @@ const unreadableInfo = {
     'its log names them. In ingest, router, delivery, audiences and control.',
 };
 metrics.gauge(unreadableInfo, () =>
-  [...open.values()].map((state) => ({ labels: {}, value: state.unreadable })),
+  [...open.values()].map(({ held }) => ({ labels: {}, value: held.state.unreadable })),
 );
 
-function follow(state: ConfigState, tail: Tail, following: Following): FollowedConfig {
+function follow(tail: Tail, following: Following): FollowedConfig {
+  const state = () => following.held.state;
   return {
-    source: (id) => state.source(id),
-    sourceByWriteKey: (key, nowMs) => state.sourceByWriteKey(key, nowMs),
-    token: (id) => state.token(id),
-    system: () => state.system(),
-    audience: (id) => state.audience(id),
-    computedTrait: (id) => state.computedTrait(id),
-    destination: (id) => state.destination(id),
-    destinationsOf: (sourceId) => state.destinationsOf(sourceId),
-    list: (kind) => state.list(kind),
-    isUnreadable: (kind, id) => state.isUnreadable(kind, id),
-    unreadableDestinationsOf: (sourceId) => state.unreadableDestinationsOf(sourceId),
+    source: (id) => state().source(id),
+    sourceByWriteKey: (key, nowMs) => state().sourceByWriteKey(key, nowMs),
+    token: (id) => state().token(id),
+    system: () => state().system(),
+    audience: (id) => state().audience(id),
+    computedTrait: (id) => state().computedTrait(id),
+    destination: (id) => state().destination(id),
+    destinationsOf: (sourceId) => state().destinationsOf(sourceId),
+    list: (kind) => state().list(kind),
+    isUnreadable: (kind, id) => state().isUnreadable(kind, id),
+    unreadableDestinationsOf: (sourceId) => state().unreadableDestinationsOf(sourceId),
     get changes() {
       return following.changes;
     },
     get position() {
-      return following.position;
+      return following.held.position;
     },
     get completeAt() {
       return tail.completeAt;
@@ -167,19 +212,15 @@ function follow(state: ConfigState, tail: Tail, following: Following): FollowedC
     expectSoon: () => tail.expectSoon(),
     onComplete: (listener) => following.onComplete.push(listener),
     stuck: () => tail.stuck(),
-    unsettled: () => state.unsettled(),
-    recordAt: (key) => state.recordAt(key),
-    lastVersion: (key) => state.lastVersion(key),
-    refused: () => state.refused(),
-    unreadableKeys: () => state.unreadableKeys(),
-    outdated: () => [...following.outdated],
+    unsettled: () => state().unsettled(),
+    recordAt: (key) => state().recordAt(key),
+    lastVersion: (key) => state().lastVersion(key),
+    refused: () => state().refused(),
+    unreadableKeys: () => state().unreadableKeys(),
+    outdated: () => [...following.held.outdated],
     refresh: singleFlight((deadlineMs) => tail.caughtUp(deadlineMs)),
     onVerdict: (listener) => following.onVerdict.push(listener),
-    onChange: (listener) => {
-      following.onVerdict.push((verdict) => {
-        if (verdict.kind === 'applied') listener(verdict.record);
-      });
-    },
+    onChange: (listener) => following.onChange.push(listener),
     stop: () => {
       open.delete(tail);
       return tail.stop();

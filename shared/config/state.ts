@@ -177,6 +177,11 @@ export class ConfigState implements ConfigView {
     return [...this.#unsettled];
   }
 
+  /** Returns the records in force, also of deletions. */
+  records(): Iterable<ConfigRecord> {
+    return this.#stored.values();
+  }
+
   /** Returns the record in force for a key, possibly a deletion. */
   recordAt(key: string): ConfigRecord | undefined {
     return this.#stored.get(key);

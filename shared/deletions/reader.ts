@@ -8,6 +8,7 @@ import {
   type DeletionRecord,
 } from '../model/deletion';
 import { requireKnownFormat } from '../runtime/errors';
+import { steadyClock } from '../runtime/steady-clock';
 import { type Log } from '../telemetry/log';
 
 /** Follows the topic `deletions` in memory. */
@@ -18,7 +19,7 @@ const OPEN_DEADLINE_MS = 60_000;
 export interface Deletions extends GateConfig {
   /** Returns whether a call was accepted before its user or visitor was deleted. */
   covers(call: CallOfUser): boolean;
-  /** time since all deletions were known, ms */
+  /** time since all deletions were known, ms; Infinity: unknown, since the machine has slept */
   readonly ageMs: number;
 }
 
@@ -54,9 +55,17 @@ export const NO_DELETIONS: Deletions = {
  */
 export async function openDeletions(
   kafka: Pick<Kafka, 'tail'>,
-  { name, log, onFatal }: { name: string; log: Log; onFatal: (error: unknown) => void },
+  options: {
+    name: string;
+    log: Log;
+    onFatal: (error: unknown) => void;
+    /** goes on while the machine sleeps, ms */
+    steadyMs?: () => number;
+  },
 ): Promise<FollowedDeletions> {
+  const { name, log, onFatal, steadyMs = () => steadyClock.now() } = options;
   const users = new DeletedUsers();
+  const sleep = new SleepWatch(steadyMs);
   const onComplete: (() => void)[] = [];
   const onDeletion: (() => void)[] = [];
   const waiting: (() => void)[] = [];
@@ -69,7 +78,7 @@ export async function openDeletions(
       requireKnownFormat(record, `this ${name} process`);
       changes++;
       const deletion = decodeDeletion(record.value?.toString() ?? '');
-      if (deletion) users.add(deletion);
+      if (deletion) users.add(deletion, record.timestampMs);
       else log.error({ offset: record.offset }, 'deletion.unreadable');
       for (const listener of onDeletion) listener();
     },
@@ -92,7 +101,7 @@ export async function openDeletions(
       return users.latestAt;
     },
     get ageMs() {
-      return performance.now() - tail.completeAt;
+      return tail.completeAt < sleep.noticedAt ? Infinity : performance.now() - tail.completeAt;
     },
     get completeAt() {
       return tail.completeAt;
@@ -114,3 +123,30 @@ export async function openDeletions(
     stop: () => tail.stop(),
   };
 }
+
+/**
+ * Tells when the machine slept: other processes went on meanwhile, and what this one proved before
+ * is as old as the sleep was long, although `performance.now()` does not count it.
+ */
+class SleepWatch {
+  #sleptMs: number;
+  #noticedAt = -Infinity;
+
+  constructor(private readonly steadyMs: () => number) {
+    this.#sleptMs = this.steadyMs() - performance.now();
+  }
+
+  /** when this process last noticed that it had slept, by `performance.now()` */
+  get noticedAt(): number {
+    const now = performance.now();
+    const sleptMs = this.steadyMs() - now;
+    if (sleptMs - this.#sleptMs > NOTICED_MS) {
+      this.#sleptMs = sleptMs;
+      this.#noticedAt = now;
+    }
+    return this.#noticedAt;
+  }
+}
+
+/** Above what passes between two readings of clocks. */
+const NOTICED_MS = 100;

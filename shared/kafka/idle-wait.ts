@@ -21,7 +21,6 @@ export interface FetchWait {
 export class IdleWait {
   #busyAt: number;
   #isLong = false;
-  #findingEnd: Promise<void> | undefined;
 
   /** @param busy the wait while records arrive */
   constructor(
@@ -49,17 +48,5 @@ export class IdleWait {
     this.#isLong = this.now() - this.#busyAt >= IDLE_AFTER_MS;
     if (!this.#isLong) return this.busy;
     return { maxWaitTime: Math.max(this.busy.maxWaitTime, IDLE_WAIT_MS), minBytes: 1 };
-  }
-
-  /**
-   * Notes that somebody waits for the end of the log: the next fetches are short.
-   * @param findEnd finds the end now. It is called if the fetch under way is long; if it fails, the
-   *   next fetch finds the end
-   */
-  expectSoon(findEnd: () => Promise<void>): void {
-    this.markActive();
-    if (!this.#isLong || this.#findingEnd) return;
-    const end = () => void (this.#findingEnd = undefined);
-    this.#findingEnd = findEnd().then(end, end);
   }
 }

@@ -31,9 +31,9 @@ export const KAFKA_METRICS = {
     name: 'waypost.log.cut',
     help:
       'Offsets that the group had read, and that were then cut off the log: by a power cut, an ' +
-      'unclean election, a restored copy, or because the topic was made again. The consumer goes ' +
-      'on at the first record that was appended later.',
-    labels: GROUP_AND_TOPIC,
+      'unclean election, a restored copy, or because the topic was made again. It goes on at the ' +
+      'first record that was appended later; `config` is read anew.',
+    labels: { group: 'the group, or the reader of a whole topic', topic: 'the topic' },
   },
   duration: {
     name: 'messaging.client.operation.duration',

@@ -15,7 +15,6 @@ import {
 } from './port';
 import { TIER_PREFIX, tierDelayMs, tierTopic } from './topics';
 import { type UnassignedLag } from './client/describe-group';
-import { readBounds } from './client/leaderless';
 import { type Bounds } from './consumer/leaders';
 import { readRetention } from './client/topic-retention';
 
@@ -102,6 +101,11 @@ export function meterProducer(
   };
 }
 
+/** Counts offsets that were read, and then cut off the log. @param group it, or another reader */
+export function meterCut(group: string, topic: string, offsets: number): void {
+  cut.of({ group, topic }).value += offsets;
+}
+
 export interface ConsumerMeter {
   /** Counts fetched records. */
   read(partition: Partition, records: readonly FetchedRecord[]): void;
@@ -119,6 +123,8 @@ interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
   partitions: ReadonlyMap<string, Partition>;
   admin: Admin;
   prefix: string;
+  /** returns the bounds of the partitions of a topic whose leaders answer */
+  bounds: (topic: string) => Promise<ReadonlyMap<number, Bounds>>;
   /** returns the lag of partitions without a reader; undefined if it is not known now */
   unassigned: (
     bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
@@ -153,7 +159,7 @@ export function meterConsumer(metered: Metered): ConsumerMeter {
   // The series exist from the start, so that the first missed offsets show as an increase.
   for (const topic of metered.topics) {
     missed.of({ group, topic, reason: RETENTION });
-    cut.of({ group, topic });
+    meterCut(group, topic, 0);
   }
   consumers.add(watched);
   return {
@@ -169,9 +175,7 @@ export function meterConsumer(metered: Metered): ConsumerMeter {
     missed: (topic, offsets) => {
       missed.of({ group, topic, reason: RETENTION }).value += offsets;
     },
-    cut: (topic, offsets) => {
-      cut.of({ group, topic }).value += offsets;
-    },
+    cut: (topic, offsets) => meterCut(group, topic, offsets),
     end: () => void consumers.delete(watched),
   };
 }
@@ -188,7 +192,7 @@ async function poll(watched: Watched): Promise<void> {
   await Promise.allSettled([
     readRetention(admin, names).then((retained) => (watched.retained = retained)),
     ...topics.map(async (topic) => {
-      const bounds = await readBounds(admin, prefix + topic);
+      const bounds = await watched.bounds(topic);
       // A partition without a leader keeps its last known end.
       watched.known.set(topic, new Map([...(watched.known.get(topic) ?? []), ...bounds]));
     }),

@@ -207,6 +207,13 @@ export interface TailOptions {
   onRecord(record: InRecord): void;
   /** Called each time `completeAt` has moved: at least every five seconds while brokers answer. */
   onComplete?(): void;
+  /**
+   * For a topic of one partition that is held as a map: called when the log was cut, or its topic
+   * made again, because entries may have gone. Then all records follow from the first one on, and
+   * `onComplete` when they are complete. Without it, reading goes on at the first record that was
+   * appended later.
+   */
+  onStartOver?(): void;
   onFatal(error: unknown): void;
 }
 
@@ -243,6 +250,8 @@ export interface ReadAt {
    * reports the records as `gone`, or fails. It never looks like the end.
    */
   until?: number;
+  /** longest wait for a record at the offset, ms (default 0). Reads of other topics do not wait. */
+  waitMs?: number;
 }
 
 /** Records of a partition from an offset on. */
@@ -268,8 +277,7 @@ export interface Kafka {
   consume(options: ConsumeOptions): Promise<Consumption>;
   tail(options: TailOptions): Promise<Tail>;
   /**
-   * Reads records from an offset on, up to `maxBytes` (at least one record), without a group and
-   * without waiting.
+   * Reads records from an offset on, up to `maxBytes` (at least one record), without a group.
    * @throws AppError `kafka_unavailable`
    */
   read(at: ReadAt): Promise<Fetched>;

@@ -1,49 +1,60 @@
 import { type Admin } from 'kafkajs';
 import { sleep } from '../runtime/async';
 import { AppError, messageOf } from '../runtime/errors';
-import { type Cluster, type FetchedPartition, isOutOfRange } from './client/cluster';
-import { ConsumedRecord, Partition } from './consumer/partition';
-import { whileLeadersAreFound } from './client/leaderless';
-import { KafkaError } from './protocol/error-codes';
+import { type LogBrokers } from './consumer/brokers';
+import { Leaders } from './consumer/leaders';
+import { ConsumedRecord, idOf, Partition } from './consumer/partition';
 import { type Fetched, type Range, type ReadAt } from './port';
+import { ERROR, KafkaError } from './protocol/error-codes';
+import { type FetchAnswer, type FetchedPartition, NO_SESSION } from './protocol/fetch-request';
 import { COMPACTED } from './topics';
 
 /**
- * Reads records from an offset on, without a consumer group.
+ * Reads records from an offset on, and looks up offsets, without a consumer group.
  *
  * Invariant: the result is what the partition holds. An empty response proves nothing by itself: a
  * broker that throttles a client names no partition, and a new leader may not know the end of its
  * log yet. Such a request is repeated.
  *
  * Reads of several partitions of a topic that are called at the same time share a request to each
- * broker, but not with reads of another topic.
+ * broker, but not with reads of another topic, or with another wait.
  */
 
 /** The second try finds a leader that moved; a starting broker needs a few more. */
 const TRIES = 4;
 const PAUSE_MS = 250;
-/**
- * Time for which a throttled read is repeated. kafkajs waits between the requests as the broker
- * demands.
- */
+/** Time for which a throttled read is repeated. The connection waits as the broker demands. */
 const THROTTLED_MS = 60_000;
+/** Time for which the offsets of a topic are looked up. */
+const OFFSETS_WITHIN_MS = 10_000;
+const OFFSETS_AGAIN_MS = 100;
+/** New partitions, and a topic that was made again, are known after this time. */
+const METADATA_MAX_AGE_MS = 30_000;
 
 /** Limits a response to several reads; one read may ask for more. */
 const SHARED_BYTES = 1024 * 1024;
 
 /** A read that waits for the next request to its broker. */
 interface Asked extends ReadAt {
+  leaderEpoch: number;
   answer: (partition: FetchedPartition | 'throttled') => void;
   fail: (error: unknown) => void;
 }
 
 export class DirectReader {
-  #cluster: Promise<Cluster> | undefined;
-  /** by node id and topic */
+  /**
+   * By the topic for which reads wait; '' for those that do not wait: a broker answers the requests
+   * of a connection one after the other.
+   */
+  readonly #brokers = new Map<string, Promise<LogBrokers>>();
+  #isClosed = false;
+  /** by topic, without the prefix */
+  readonly #leaders = new Map<string, { leaders: Promise<Leaders>; readAt: number }>();
+  /** by node, id of the topic and wait */
   readonly #asked = new Map<string, Asked[]>();
 
   constructor(
-    private readonly connect: () => Promise<Cluster>,
+    private readonly connect: () => Promise<LogBrokers>,
     private readonly prefix: string,
   ) {}
 
@@ -58,132 +69,178 @@ export class DirectReader {
           throw new Error('the broker throttles this client');
         }
       } catch (error) {
-        if (isOutOfRange(error)) {
+        if (error instanceof KafkaError && error.errorCode === ERROR.offsetOutOfRange) {
           return { records: [], next: at.offset, end: at.offset, gone: true };
         }
-        if (tries++ === TRIES) throw unavailable(error);
+        if (tries++ === TRIES || this.#isClosed) throw unavailable(error);
         await sleep(PAUSE_MS * tries);
-        const cluster = await this.#cluster?.catch(() => undefined);
-        if (!cluster) this.#cluster = undefined;
-        await cluster?.refreshMetadata().catch(() => undefined);
+        this.#leaders.delete(at.topic);
       }
     }
   }
 
+  /** As `Kafka.ranges`. @throws AppError `kafka_unavailable` */
+  async ranges(topic: string, sinceMs?: number): Promise<Range[]> {
+    const until = performance.now() + OFFSETS_WITHIN_MS;
+    for (;;) {
+      try {
+        return await this.#ranges(topic, sinceMs);
+      } catch (error) {
+        if (performance.now() > until) throw unavailable(error);
+        await sleep(OFFSETS_AGAIN_MS);
+        this.#leaders.delete(topic);
+      }
+    }
+  }
+
+  async #ranges(topic: string, sinceMs: number | undefined): Promise<Range[]> {
+    const leaders = await this.#leadersOf(topic);
+    const places = leaders.placesOf(this.prefix + topic);
+    if (places.length === 0) throw new Error(`${topic} does not exist`);
+    const [bounds, since] = await Promise.all([
+      leaders.allBounds(this.prefix + topic),
+      sinceMs === undefined ? undefined : leaders.offsets(places, sinceMs),
+    ]);
+    return places.map((place) => {
+      const partition = place.number;
+      const known = bounds.get(partition);
+      const found = since ? since.get(idOf(place)) : known?.low;
+      if (known === undefined || found === undefined) {
+        throw new Error(`partition ${partition} of ${topic} has no leader`);
+      }
+      const { low, high } = known;
+      // Kafka returns no offset for a time after the last record.
+      return { partition, low: found < 0 ? high : Math.max(found, low), high };
+    });
+  }
+
   async close(): Promise<void> {
-    const cluster = await this.#cluster?.catch(() => undefined);
-    await cluster?.disconnect();
+    this.#isClosed = true;
+    for (const connected of this.#brokers.values()) {
+      const brokers = await connected.catch(() => undefined);
+      await brokers?.disconnect();
+    }
+  }
+
+  #connected(name = ''): Promise<LogBrokers> {
+    if (this.#isClosed) return Promise.reject(new Error('the reader is closed'));
+    const known = this.#brokers.get(name);
+    if (known) return known;
+    const brokers = this.connect();
+    this.#brokers.set(name, brokers);
+    brokers.catch(() => {
+      if (this.#brokers.get(name) === brokers) this.#brokers.delete(name);
+    });
+    return brokers;
+  }
+
+  #leadersOf(topic: string): Promise<Leaders> {
+    const known = this.#leaders.get(topic);
+    if (known && performance.now() - known.readAt < METADATA_MAX_AGE_MS) return known.leaders;
+    const leaders = this.#findLeaders(topic);
+    this.#leaders.set(topic, { leaders, readAt: performance.now() });
+    return leaders;
+  }
+
+  async #findLeaders(topic: string): Promise<Leaders> {
+    const leaders = new Leaders(await this.#connected(), [this.prefix + topic]);
+    await leaders.refresh();
+    return leaders;
   }
 
   /** @returns undefined if the broker throttles this client */
   async #fetch(at: ReadAt): Promise<Fetched | undefined> {
     const { topic, partition, offset, until = 0 } = at;
-    const name = this.prefix + topic;
-    const cluster = await (this.#cluster ??= this.connect());
-    await cluster.addTargetTopic(name);
-    const [nodeId] = Object.keys(cluster.findLeaderForPartitions(name, [partition]));
-    if (nodeId === undefined) throw new Error(`partition ${partition} of ${topic} has no leader`);
-    const fetched = await this.#ask(nodeId, at);
+    const leaders = await this.#leadersOf(topic);
+    const leader = leaders.of({ topic: this.prefix + topic, number: partition });
+    if (!leader) throw new Error(`partition ${partition} of ${topic} has no leader`);
+    const { node, topicId, epoch: leaderEpoch } = leader;
+    const fetched = await new Promise<FetchedPartition | 'throttled'>((answer, fail) =>
+      this.#queue(node, topicId, [{ ...at, leaderEpoch, answer, fail }]),
+    );
     if (fetched === 'throttled') return undefined;
     const next = nextOffset(topic, fetched, offset);
-    const end = Number(fetched.highWatermark);
+    const end = fetched.highWatermark;
     if (next === offset && offset < Math.max(until, end)) {
       throw new Error(`the leader of ${topic} does not return offset ${offset} yet`);
     }
     const owner = new Partition(topic, partition, offset);
-    const records = fetched.messages
-      .map((message) => new ConsumedRecord(owner, message))
+    const records = fetched.records
       // A broker returns whole batches, which may start before the offset.
-      .filter((record) => record.offset >= offset);
+      .filter((record) => record.offset >= offset && !record.isHidden)
+      .map((record) => new ConsumedRecord(owner, record));
     return { records, next, end, gone: false };
   }
 
-  #ask(nodeId: string, at: ReadAt): Promise<FetchedPartition | 'throttled'> {
-    return new Promise((answer, fail) => this.#queue(nodeId, [{ ...at, answer, fail }]));
-  }
-
   /** Sends reads of one topic with the next request to a broker. */
-  #queue(nodeId: string, reads: readonly Asked[]): void {
+  #queue(node: number, topicId: string, reads: readonly Asked[]): void {
     const [first] = reads;
     if (!first) return;
-    const key = `${nodeId} ${first.topic}`;
+    const key = `${String(node)} ${topicId} ${String(first.waitMs)}`;
     const waiting = this.#asked.get(key) ?? [];
-    if (waiting.length === 0) setImmediate(() => void this.#send(nodeId, key));
+    if (waiting.length === 0) setImmediate(() => void this.#send(node, topicId, key));
     this.#asked.set(key, [...waiting, ...reads]);
   }
 
-  async #send(nodeId: string, key: string): Promise<void> {
+  async #send(node: number, topicId: string, key: string): Promise<void> {
     const all = this.#asked.get(key) ?? [];
     this.#asked.delete(key);
+    // A request names each partition once.
     const first = new Map<number, Asked>();
     for (const each of all) if (!first.has(each.partition)) first.set(each.partition, each);
-    const left = new Set(await this.#request(nodeId, [...first.values()]));
-    // Also second reads of the same partition: a request names each once.
-    this.#queue(
-      nodeId,
-      all.filter((each) => left.has(each) || first.get(each.partition) !== each),
-    );
-  }
-
-  /**
-   * Answers reads with one request. An error that Kafka reports for one partition fails a whole
-   * request, so each of several is then read alone. Any other error is one of the broker, and fails
-   * them all.
-   * @returns the reads that the others left no room for in the response
-   */
-  async #request(nodeId: string, asked: readonly Asked[]): Promise<readonly Asked[]> {
+    const asked = [...first.values()];
+    const later = all.filter((each) => first.get(each.partition) !== each);
     try {
-      return await this.#fetchAll(nodeId, asked);
+      const left = this.#answer(asked, await this.#request(node, topicId, asked));
+      this.#queue(node, topicId, [...left, ...later]);
     } catch (error) {
-      const ofPartition = asked.length > 1 && error instanceof KafkaError;
-      for (const each of asked) {
-        if (ofPartition) await this.#request(nodeId, [each]);
-        else each.fail(error);
-      }
-      return [];
+      for (const each of all) each.fail(error);
     }
   }
 
-  async #fetchAll(nodeId: string, asked: readonly Asked[]): Promise<Asked[]> {
-    const cluster = await this.#cluster;
-    const broker = await cluster?.findBroker({ nodeId });
-    if (!broker) throw new Error('the reader is closed');
-    const name = this.prefix + (asked[0]?.topic ?? '');
+  async #request(node: number, topicId: string, asked: readonly Asked[]): Promise<FetchAnswer> {
+    const { topic = '', waitMs } = asked[0] ?? {};
+    const brokers = await this.#connected(waitMs === undefined ? '' : topic);
+    const connection = await brokers.openFetches(node);
     const sizes = asked.map(({ maxBytes }) => maxBytes);
     const all = sizes.reduce((sum, size) => sum + size, 0);
-    const { responses, clientSideThrottleTime } = await broker.fetch({
-      maxWaitTime: 0,
-      minBytes: 0,
+    const input = {
+      ...NO_SESSION,
+      maxWaitMs: waitMs ?? 0,
+      minBytes: waitMs ? 1 : 0,
       maxBytes: Math.max(...sizes, Math.min(all, SHARED_BYTES)),
-      topics: [
-        {
-          topic: name,
-          partitions: asked.map(({ partition, offset, maxBytes }) => ({
-            partition,
-            fetchOffset: String(offset),
-            maxBytes,
-          })),
-        },
-      ],
+      rack: '',
+      topics: [{ topic: topicId, partitions: [...asked] }],
+    };
+    return new Promise((resolve, reject) => {
+      connection.fetch(input, (error, answer) => {
+        if (!answer) reject(error ?? new Error('the broker gave no answer'));
+        else if (answer.errorCode !== 0) reject(new KafkaError('a fetch', answer.errorCode));
+        else resolve(answer);
+      });
     });
-    const found = responses
-      .filter(({ topicName }) => topicName === name)
-      .flatMap(({ partitions }) => partitions);
-    const isFull = found.some(({ next }) => next !== undefined);
-    const byNumber = new Map(found.map((each) => [each.partition, each]));
+  }
+
+  /** @returns the reads that the others left no room for in the answer */
+  #answer(asked: readonly Asked[], { throttleMs, partitions }: FetchAnswer): Asked[] {
+    const isFull = partitions.some(({ next }) => next !== undefined);
+    const byNumber = new Map(partitions.map((each) => [each.partition, each]));
     return asked.filter(({ topic, partition, offset, answer, fail }) => {
       const fetched = byNumber.get(partition);
-      if (
-        fetched &&
-        isFull &&
-        fetched.next === undefined &&
-        Number(fetched.highWatermark) > offset
-      ) {
-        return true;
+      if (!fetched) {
+        if (throttleMs > 0) answer('throttled');
+        else fail(new Error(`the broker's answer lacks partition ${partition} of ${topic}`));
+        return false;
       }
-      if (fetched) answer(fetched);
-      else if (clientSideThrottleTime > 0) answer('throttled');
-      else fail(new Error(`the broker's answer lacks partition ${partition} of ${topic}`));
+      const { errorCode, next, highWatermark, damage } = fetched;
+      if (errorCode !== 0) {
+        fail(
+          new KafkaError(`${topic}/${String(partition)}${damage ? ` (${damage})` : ''}`, errorCode),
+        );
+        return false;
+      }
+      if (isFull && next === undefined && highWatermark > offset) return true;
+      answer(fetched);
       return false;
     });
   }
@@ -194,13 +251,13 @@ export class DirectReader {
  * batch, however large. In a compacted topic, no batch below the high watermark means that
  * compaction has left no records there. In other topics it proves nothing, and the offset stays.
  */
-export function nextOffset(
+function nextOffset(
   topic: string,
-  { next, highWatermark }: Omit<FetchedPartition, 'partition'>,
+  { next, highWatermark }: Pick<FetchedPartition, 'next' | 'highWatermark'>,
   offset: number,
-) {
+): number {
   if (next === undefined && !COMPACTED.has(topic)) return offset;
-  return Math.max(offset, next ?? Number(highWatermark));
+  return Math.max(offset, next ?? highWatermark);
 }
 
 /** Returns the committed offset of each partition, 0 without a commit. */
@@ -208,29 +265,6 @@ export async function readGroup(admin: Admin, groupId: string, topic: string): P
   const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
   const offsets = [...(found?.partitions ?? [])].sort((a, b) => a.partition - b.partition);
   return offsets.map(({ offset }) => Math.max(0, Number(offset)));
-}
-
-/** Returns the partitions of a topic, as `Kafka.ranges` does. */
-export async function readRanges(
-  admin: Admin,
-  topic: string,
-  sinceMs: number | undefined,
-): Promise<Range[]> {
-  const [ends, since] = await whileLeadersAreFound(() =>
-    Promise.all([
-      admin.fetchTopicOffsets(topic),
-      sinceMs === undefined ? [] : admin.fetchTopicOffsetsByTimestamp(topic, sinceMs),
-    ]),
-  );
-  return ends.map(({ partition, low, high }) => {
-    const found = Number(since.find((entry) => entry.partition === partition)?.offset ?? low);
-    // Kafka returns no offset for a time after the last record.
-    return {
-      partition,
-      low: found < 0 ? Number(high) : Math.max(found, Number(low)),
-      high: Number(high),
-    };
-  });
 }
 
 /** Converts an error of kafkajs into the error that callers of the port expect. */

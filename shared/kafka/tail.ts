@@ -1,71 +1,109 @@
-import { type Admin } from 'kafkajs';
-import { type Backoff, backoff, withDeadline, withTimeout } from '../runtime/async';
-import { messageOf } from '../runtime/errors';
+import { sleep, withDeadline, withTimeout } from '../runtime/async';
 import { PollLiveness } from '../runtime/health';
+import { AppError, messageOf } from '../runtime/errors';
 import { type Log } from '../telemetry/log';
 import { brokerClock } from './broker-clock';
-import { type FetchWait, IdleWait } from './idle-wait';
-import { type Cluster, type FetchResponse } from './client/cluster';
-import { whileLeadersAreFound } from './client/leaderless';
-import { NO_LEADER } from './protocol/metadata-request';
-import { type InRecord, type Tail, type TailOptions } from './port';
-import { type TailPosition, TailPositions } from './tail-positions';
+import { type LogBrokers } from './consumer/brokers';
+import { Fetcher } from './consumer/fetcher';
+import { type Bounds, Leaders, LeaderSearch, lookUp } from './consumer/leaders';
+import {
+  ConsumedRecord,
+  idOf,
+  Partition,
+  placeOf,
+  type TopicPartition,
+} from './consumer/partition';
+import { Position } from './consumer/position';
+import { type FetchWait } from './idle-wait';
+import { meterCut } from './metrics';
+import { type Tail, type TailOptions } from './port';
+import { type FetchedRecord } from './protocol/batch';
+import { type FetchAnswer } from './protocol/fetch-request';
+import { LATEST } from './protocol/offset-requests';
+import { unavailable } from './reader';
 
 /**
  * Reads a whole topic, or only its new records, for this process alone. It uses no consumer group,
- * so it never waits for a rebalance. A loop for each broker fetches the partitions that the broker
- * leads.
+ * so it never waits for a rebalance.
  *
- * Invariant: `completeAt` moves only with proof from a response: it names the partition, was not
- * throttled, and its high watermark lies at or before the position. After an interruption a new
- * leader may report an older high watermark. Then the position must also reach the end from
- * ListOffsets, which a new leader answers only once it knows it.
+ * Invariant: `completeAt` moves only with proof from an answer: it names the partition, the position
+ * is compared with the log, and the high watermark lies at or before it. A new leader may report an
+ * older high watermark. So whenever the log may have changed, the position must also reach the end
+ * from ListOffsets, which a new leader answers only once it knows it.
  */
 
 const FETCH_BYTES = 1024 * 1024;
 const PARTITION_BYTES = 256 * 1024;
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 1_000;
+/** A loaded broker may need this long for the leaders of some hundred new partitions. */
+const START_WITHIN_MS = 60_000;
+const AGAIN_MS = 100;
+/** New partitions are read after this time. */
+const METADATA_MAX_AGE_MS = 30_000;
 const GOODBYE_MS = 1_000;
-/** node id of the loop that waits for leaders */
-const LEADERLESS = String(NO_LEADER);
 
 export interface KafkaTailOptions extends TailOptions {
   prefix: string;
   wait: FetchWait;
-  /** returns a cluster with separate connections that knows this topic */
-  connect: (topic: string) => Promise<Cluster>;
+  brokers: LogBrokers;
   log: Log;
 }
 
-export class KafkaTail implements Tail {
-  readonly #positions: TailPositions;
-  /** by node id */
-  readonly #loops = new Map<string, Promise<void>>();
-  readonly #waiting = new Set<() => void>();
-  readonly #progress = new PollLiveness();
-  readonly #topic: string;
-  readonly #wait: IdleWait;
-  #cluster!: Cluster;
-  #recovering: Promise<void> | undefined;
-  #completeAt = -Infinity;
-  #stopped = false;
-  #wakeStopped: () => void = () => undefined;
-  readonly #stopping = new Promise<void>((resolve) => (this.#wakeStopped = resolve));
+/** What is known of the end of a partition. */
+interface End {
+  /** least position that counts as complete */
+  floor: number;
+  /** era of the position in which `floor` was looked up */
+  era: object | undefined;
+  isLooking: boolean;
+  /** `onRecord` has received all records that the partition held at this time */
+  completeAt: number;
+}
 
-  /**
-   * @param admin for the start and `caughtUp`: fails while a partition that this reader needs has
-   *   no leader
-   * @param led for recoveries: omits partitions that have no leader
-   */
-  constructor(
-    private readonly admin: Admin,
-    private readonly led: Admin,
-    private readonly options: KafkaTailOptions,
-  ) {
-    this.#topic = options.prefix + options.topic;
-    this.#wait = new IdleWait(options.wait);
-    this.#positions = new TailPositions(options.topic, options.from);
+export class KafkaTail implements Tail {
+  /** by id: the partitions of which it is known where to read */
+  readonly #partitions = new Map<string, Partition>();
+  readonly #ends = new Map<Partition, End>();
+  readonly #leaders: Leaders;
+  readonly #search: LeaderSearch;
+  readonly #fetcher: Fetcher;
+  readonly #progress = new PollLiveness();
+  readonly #waiting = new Set<() => void>();
+  /** full name */
+  readonly #name: string;
+  /** number of partitions at the start: later ones are read from their beginning */
+  #counted = 0;
+  #beginning: Promise<void> | undefined;
+  #findingEnd: Promise<void> | undefined;
+  #completeAt = -Infinity;
+  /** the topic is read once more from its beginning */
+  #startsOver = false;
+  #isFailing = false;
+  #stopped = false;
+
+  constructor(private readonly options: KafkaTailOptions) {
+    const { brokers, prefix, topic, wait, log } = options;
+    this.#name = prefix + topic;
+    // The series exists from the start, so that the first cut shows as an increase.
+    meterCut(options.name, topic, 0);
+    this.#leaders = new Leaders(brokers, [this.#name]);
+    this.#search = new LeaderSearch(this.#leaders, (isKnown) => this.#looked(isKnown), log);
+    this.#fetcher = new Fetcher({
+      brokers,
+      partitions: this.#partitions,
+      prefix,
+      leaders: this.#leaders,
+      lookForLeaders: () => this.#search.look(),
+      onRecords: (_, partition, records) => this.#give(partition, records),
+      onCut: (_, partition) => this.#goOnAfterCut(partition),
+      onOutOfRange: (_, partition, offset) => this.#goOnInRange(partition, offset),
+      onEnd: (...end) => this.#noteEnd(...end),
+      onTurn: (answer, failure) => this.#turned(answer, failure),
+      rack: '',
+      wait,
+      maxBytes: FETCH_BYTES,
+      maxBytesPerPartition: PARTITION_BYTES,
+      log,
+    });
   }
 
   get completeAt(): number {
@@ -82,180 +120,261 @@ export class KafkaTail implements Tail {
   }
 
   /**
-   * Starts reading. Records appended after this has resolved will be seen. @throws an error of
-   * kafkajs
+   * Starts reading. Records appended after this has resolved will be seen.
+   * @throws AppError `kafka_unavailable`; `cannot_start` if this user may not read the topic
    */
   async start(): Promise<void> {
-    await this.#positions.findStart(this.admin, this.#topic);
-    this.#cluster = await this.options.connect(this.#topic);
-    this.#spread();
+    const until = performance.now() + START_WITHIN_MS;
+    for (;;) {
+      try {
+        await this.#leaders.refresh();
+        this.#leaders.requireRights();
+        this.#counted = this.#leaders.count(this.#name);
+        await this.#begin();
+        if (this.#hasBegun()) break;
+        throw new Error(`partitions of ${this.#name} have no leader`);
+      } catch (error) {
+        const isForbidden = error instanceof AppError;
+        if (!isForbidden && performance.now() < until) {
+          await sleep(AGAIN_MS);
+          continue;
+        }
+        await this.stop();
+        throw isForbidden ? error : unavailable(error);
+      }
+    }
+    this.#fetcher.wake();
   }
 
   /**
-   * Starts a loop for each broker that leads a partition and has none, and one for partitions that
-   * have no leader.
+   * A reader of recent records does without the partitions that have no leader; others need every
+   * record.
    */
-  #spread(): void {
-    for (const { leader } of this.#cluster.findTopicPartitionMetadata(this.#topic)) {
-      const node = String(leader);
-      if (this.#stopped || this.#loops.has(node)) continue;
-      const followed = Promise.resolve().then(() => this.#follow(node));
-      const loop = followed.finally(() => this.#loops.delete(node));
-      this.#loops.set(node, loop);
+  #mayLack(place: TopicPartition): boolean {
+    return typeof this.options.from !== 'string' && this.#leaders.of(place) === undefined;
+  }
+
+  #hasBegun(): boolean {
+    return this.#counted > 0 && this.#missing().every((place) => this.#mayLack(place));
+  }
+
+  /** Returns the partitions of which it is not known where to read. */
+  #missing(): TopicPartition[] {
+    const all = this.#leaders.placesOf(this.#name);
+    return all.filter((place) => !this.#partitions.has(idOf(place)));
+  }
+
+  /** Looks up where to read, and begins the partitions whose leaders answer. */
+  async #begin(): Promise<void> {
+    const { from, topic } = this.options;
+    const places = this.#missing();
+    const [bounds, since] = await Promise.all([
+      this.#leaders.allBounds(this.#name),
+      typeof from === 'string' ? undefined : this.#leaders.offsets(places, from.sinceMs),
+    ]);
+    for (const place of places) {
+      const id = idOf(place);
+      const known = bounds.get(place.number);
+      const found = since ? since.get(id) : known?.low;
+      if (known === undefined || found === undefined) continue;
+      const isLater = place.number >= this.#counted;
+      const start = startAt(isLater ? 'beginning' : from, { ...known, found }, this.#counted);
+      const partition = new Partition(topic, place.number, start);
+      this.#partitions.set(id, partition);
+      this.#ends.set(partition, {
+        floor: 0,
+        era: undefined,
+        isLooking: false,
+        completeAt: -Infinity,
+      });
     }
   }
 
-  /** Returns the partitions that a broker leads. */
-  #ledBy(node: string): [partition: number, position: TailPosition][] {
-    const all = this.#cluster.findTopicPartitionMetadata(this.#topic);
-    return all
-      .filter(({ leader }) => String(leader) === node)
-      .map(({ partitionId }) => [partitionId, this.#positions.getOrBegin(partitionId)]);
+  #looked(isKnown: boolean): void {
+    // The brokers answer, or cannot be reached: this process is not stuck.
+    if (!isKnown || this.#leaders.isIncomplete) this.#progress.recordPoll();
+    this.#fetcher.wake();
+    if (this.#missing().length === 0) return;
+    this.#beginning ??= this.#begin().finally(() => {
+      this.#beginning = undefined;
+      this.#fetcher.wake();
+      if (this.#missing().length > 0) this.#search.look();
+    });
   }
 
-  async #follow(node: string): Promise<void> {
-    const retry = this.#backoff();
-    while (!this.#stopped) {
-      this.#spread();
-      const led = this.#ledBy(node);
-      if (led.length === 0) return;
+  #turned(answer: FetchAnswer | undefined, failure: unknown): void {
+    if (!answer || answer.throttleMs > 0) this.#progress.recordPoll();
+    const { log, name, topic } = this.options;
+    if (failure !== undefined && !this.#isFailing) {
+      log.warn({ name, topic, reason: messageOf(failure) }, 'tail.interrupted');
+    }
+    this.#isFailing = failure !== undefined;
+    if (this.#search.ageMs > METADATA_MAX_AGE_MS) this.#search.look();
+  }
+
+  #give(partition: Partition, records: readonly FetchedRecord[]): void {
+    // An idle process may learn only here that the brokers' clock has gone ahead.
+    brokerClock.read(records.at(-1)?.timestamp ?? 0);
+    this.#progress.recordPoll();
+    for (const record of records) {
       try {
-        await this.#fetchKnown(node, led);
-        retry.reset();
+        this.options.onRecord(new ConsumedRecord(partition, record));
       } catch (error) {
-        if (this.#isStopped()) return;
-        if (retry.nextMs === FIRST_PAUSE_MS) {
-          const { log, name, topic } = this.options;
-          log.warn({ name, topic, reason: messageOf(error) }, 'tail.interrupted');
-        }
-        for (const [, position] of led) this.#positions.interrupt(position);
-        await retry.pause();
-        await this.#recoverOnce();
+        this.options.onFatal(error);
       }
     }
   }
 
-  /** Fetches the partitions whose start and end are known. The look-up of the others continues. */
-  async #fetchKnown(
-    nodeId: string,
-    led: [partition: number, position: TailPosition][],
-  ): Promise<void> {
-    if (nodeId === LEADERLESS) {
-      // The brokers answer: they know no leader.
-      this.#progress.recordPoll();
-      throw new Error(`partition ${led.map(([partition]) => partition).join(', ')} has no leader`);
-    }
-    await this.#cluster.refreshMetadataIfNecessary();
-    const known = led.filter(([, { floor }]) => floor !== Infinity);
-    const lookUp = known.length < led.length ? this.#recoverOnce() : undefined;
-    if (known.length > 0) return this.#fetch(nodeId, known);
-    await lookUp;
-    // The look-up can know an older leader.
-    if (led.every(([, { floor }]) => floor === Infinity)) {
-      await withTimeout(FIRST_PAUSE_MS, this.#stopping);
-    }
-  }
-
-  async #fetch(nodeId: string, led: [partition: number, position: TailPosition][]): Promise<void> {
-    const begunAt = performance.now();
-    const broker = await this.#cluster.findBroker({ nodeId });
-    const partitions = led.map(([partition, { next }]) => ({
-      partition,
-      fetchOffset: String(next),
-      maxBytes: PARTITION_BYTES,
-    }));
-    const fetched = { maxBytes: FETCH_BYTES, topics: [{ topic: this.#topic, partitions }] };
-    const response = await broker.fetch({ ...this.#wait.nextFetchWait(), ...fetched });
-    if (!this.#stopped) this.#take(response, begunAt);
-  }
-
-  #take({ responses, clientSideThrottleTime }: FetchResponse, begunAt: number): void {
-    const fetched = responses.flatMap(({ partitions }) => partitions);
-    // When one partition fills the response, others look empty.
-    const isEmpty = fetched.every(({ next }) => next === undefined);
-    if (!isEmpty) this.#wait.markActive();
-    let progressed = clientSideThrottleTime > 0;
-    const give = this.#give.bind(this);
-    for (const each of fetched) {
-      // An idle process may learn only here that the brokers' clock has gone ahead.
-      brokerClock.read(each.messages.at(-1)?.timestamp ?? 0);
-      progressed = this.#positions.take(each, { isEmpty, begunAt, give }) || progressed;
-    }
-    if (progressed) this.#progress.recordPoll();
+  #noteEnd(partition: Partition, highWatermark: number, begunAt: number): void {
     this.#wake();
-    this.#advance();
+    const end = this.#ends.get(partition);
+    if (!end) return;
+    const { next, era } = partition.position;
+    if (end.era !== era) void this.#findFloor(partition, end);
+    else if (highWatermark <= next && this.#hasReached(partition, end.floor)) {
+      this.#progress.recordPoll();
+      end.completeAt = begunAt;
+      this.#advance();
+    }
   }
 
-  #give(record: InRecord): void {
-    try {
-      this.options.onRecord(record);
-    } catch (error) {
-      this.options.onFatal(error);
+  /** Looks up the end that the position must reach, because the log may have changed. */
+  async #findFloor(partition: Partition, end: End): Promise<void> {
+    if (end.isLooking) return;
+    end.isLooking = true;
+    const { era } = partition.position;
+    const place = placeOf(partition, this.options.prefix);
+    const askedAt = performance.now();
+    const found = await this.#leaders.offsets([place], LATEST);
+    end.isLooking = false;
+    const floor = found.get(idOf(place));
+    if (floor === undefined) {
+      this.#progress.recordPoll();
+      this.#search.look();
+      this.#fetcher.hurry();
+    } else if (era === partition.position.era) {
+      end.floor = floor;
+      end.era = era;
+      if (this.#hasReached(partition, floor)) this.#complete([partition], askedAt);
     }
+  }
+
+  #hasReached({ position }: Partition, end: number): boolean {
+    return !position.expectsRecord && position.next >= end;
+  }
+
+  /** Notes that everything that the partitions held at a time is known. */
+  #complete(partitions: Iterable<Partition>, atMs: number): void {
+    for (const partition of partitions) {
+      const end = this.#ends.get(partition);
+      if (end) end.completeAt = Math.max(end.completeAt, atMs);
+    }
+    this.#advance();
   }
 
   #advance(): void {
-    const { completeAt } = this.#positions;
-    if (completeAt <= this.#completeAt) return;
-    this.#completeAt = completeAt;
+    let completeAt = Infinity;
+    const count = this.#leaders.count(this.#name);
+    if (count === 0 || this.#missing().length > 0) return;
+    for (const [{ number }, end] of this.#ends) {
+      // A topic may be made again with fewer partitions.
+      if (number < count) completeAt = Math.min(completeAt, end.completeAt);
+    }
+    const isAnew = this.#startsOver && completeAt > -Infinity;
+    if (completeAt <= this.#completeAt && !isAnew) return;
+    this.#startsOver = false;
+    this.#completeAt = Math.max(this.#completeAt, completeAt);
     this.options.onComplete?.();
   }
 
-  #recoverOnce(): Promise<void> {
-    return (this.#recovering ??= this.#recover().finally(() => (this.#recovering = undefined)));
+  /** The log holds other records than those that were read: it was cut, or its topic made again. */
+  async #goOnAfterCut(partition: Partition): Promise<void> {
+    const { name, topic, log, onStartOver } = this.options;
+    const { position } = partition;
+    const found = await this.#lookUp(partition, async (place) => {
+      const end = await this.#leaders.endOfKnown(place, position.last);
+      return { end, low: (await this.#leaders.boundsOf(place)).low };
+    });
+    if (found === undefined) return;
+    const read = Math.max(position.next, (position.last?.offset ?? -1) + 1);
+    const offsets = Math.max(1, read - found.end);
+    const from = onStartOver ? found.low : found.end;
+    log.error({ name, topic, partition: partition.number, offsets, from }, 'tail.log_cut');
+    meterCut(name, topic, offsets);
+    partition.position = onStartOver ? new Position(from) : Position.afterCut(from, position.last);
+    if (!onStartOver) return;
+    const end = this.#ends.get(partition);
+    if (end) end.completeAt = -Infinity;
+    this.#startsOver = true;
+    onStartOver();
   }
 
-  /**
-   * Finds leaders and ends again, and retries until it has them. A failed try means that a broker
-   * is unreachable.
-   */
-  async #recover(): Promise<void> {
-    const retry = this.#backoff();
-    while (!this.#stopped) {
-      try {
-        await this.#reconnect();
-        await this.#positions.lookUp(this.led, this.#topic);
-        return;
-      } catch (error) {
-        this.options.log.debug(
-          { reason: messageOf(error), name: this.options.name },
-          'tail.not_recovered',
-        );
+  /** A fetch found no record in its place: retention has deleted it, or the log was cut. */
+  async #goOnInRange(partition: Partition, offset: number): Promise<void> {
+    const { position } = partition;
+    const bounds = await this.#lookUp(partition, (place) => this.#leaders.boundsOf(place));
+    if (bounds === undefined) return;
+    const end = position.expectsRecord ? offset + 1 : offset;
+    if (end > bounds.high) return this.#goOnAfterCut(partition);
+    position.skipTo(bounds.low);
+  }
+
+  #lookUp<T>(
+    partition: Partition,
+    look: (place: TopicPartition) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { log, name, prefix } = this.options;
+    return lookUp(
+      () => look(placeOf(partition, prefix)),
+      () => !this.#stopped,
+      (error) => {
         this.#progress.recordPoll();
-        await retry.pause();
-      }
-    }
-  }
-
-  #backoff(): Backoff {
-    return backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, (ms) => withTimeout(ms, this.#stopping));
-  }
-
-  async #reconnect(): Promise<void> {
-    try {
-      await this.#cluster.refreshMetadata();
-    } catch {
-      const before = this.#cluster;
-      this.#cluster = await this.options.connect(this.#topic);
-      await before.disconnect().catch(() => undefined);
-      if (this.#stopped) await this.#cluster.disconnect();
-    }
+        this.#search.look();
+        log.debug({ name, reason: messageOf(error) }, 'tail.not_recovered');
+      },
+    );
   }
 
   async caughtUp(deadlineMs: number): Promise<void> {
-    const until = performance.now() + deadlineMs;
     const askedAt = performance.now();
-    const look = whileLeadersAreFound(() => this.admin.fetchTopicOffsets(this.#topic));
-    const ends = await withDeadline(deadlineMs, look);
-    while (!this.#positions.hasReached(ends)) {
+    const until = askedAt + deadlineMs;
+    const ends = await withDeadline(deadlineMs, this.#findEnds(until));
+    while (![...ends].every(([partition, end]) => this.#hasReached(partition, end))) {
       await withDeadline(until - performance.now(), this.#woken());
     }
-    this.#positions.complete(ends, askedAt);
-    this.#advance();
+    this.#complete(ends.keys(), askedAt);
+  }
+
+  /** Looks up the ends of all partitions; those that this reader does without may be left out. */
+  async #findEnds(until: number): Promise<Map<Partition, number>> {
+    for (;;) {
+      const count = this.#leaders.count(this.#name);
+      const read = [...this.#partitions].filter(([, { number }]) => number < count);
+      const before = read.map(([, { position }]) => position.next);
+      const places = read.map(([, partition]) => placeOf(partition, this.options.prefix));
+      const found = await this.#leaders.offsets(places, LATEST);
+      const ends = new Map<Partition, number>();
+      for (const [i, [id, partition]] of read.entries()) {
+        const end = found.get(id);
+        if (end !== undefined) ends.set(partition, end);
+        // The log is shorter than what was read of it, and this process has not noticed it yet.
+        if (end !== undefined && end < (before[i] ?? 0)) partition.position.doubt();
+      }
+      this.#fetcher.wake();
+      const isKnown = places.every((place) => found.has(idOf(place)) || this.#mayLack(place));
+      if (count > 0 && isKnown && this.#hasBegun()) return ends;
+      if (this.#stopped || performance.now() > until) {
+        throw unavailable(new Error(`the end of ${this.#name} is not known`));
+      }
+      this.#search.look();
+      await sleep(AGAIN_MS);
+    }
   }
 
   expectSoon(): void {
-    this.#wait.expectSoon(() => this.caughtUp(GOODBYE_MS));
+    if (!this.#fetcher.hurry() || this.#findingEnd) return;
+    const end = () => void (this.#findingEnd = undefined);
+    this.#findingEnd = this.caughtUp(GOODBYE_MS).then(end, end);
   }
 
   #woken(): Promise<void> {
@@ -269,11 +388,24 @@ export class KafkaTail implements Tail {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#wakeStopped();
-    await this.#cluster.disconnect().catch(() => undefined);
-    await withTimeout(GOODBYE_MS, Promise.all(this.#loops.values()));
+    this.#search.stop();
+    this.#fetcher.stop();
+    await withTimeout(GOODBYE_MS, this.options.brokers.disconnect()).catch(() => undefined);
   }
+}
 
-  /** A function, because the value may change during a wait. */
-  #isStopped = () => this.#stopped;
+/**
+ * Returns where to begin.
+ * @param found the first record since the start time; negative: there is none
+ * @param partitions their number, which share the most records
+ */
+function startAt(
+  from: TailOptions['from'],
+  { low, high, found }: Bounds & { found: number },
+  partitions: number,
+): number {
+  if (from === 'beginning') return low;
+  if (from === 'end') return high;
+  const most = Math.ceil(from.atMost / partitions);
+  return Math.max(low, found < 0 ? high : found, high - most);
 }

@@ -202,26 +202,16 @@ export class AttemptRows {
  * @throws SyntaxError, TypeError, RangeError if it cannot be read
  */
 export function readEvents(value: Buffer | string | null): StoredEvent[] {
-  return readRecord(value, (record) => {
-    const places = placesOf(record.columns);
-    return record.rows.map((row) => eventOfRow(record, places, row));
-  });
-}
-
-/** Like `readEvents`, with another reader of rows. */
-export function readRecord<R>(
-  value: Buffer | string | null,
-  readRows: (record: Rows) => R[],
-): (StoredEvent | R)[] {
   const parsed = JSON.parse(String(value)) as StoredEvent | Rows;
-  if (parsed.kind === 'delivered') return readRows(parsed);
-  return isNoticeEvent(parsed) ? [] : [parsed];
+  if (parsed.kind !== 'delivered') return isNoticeEvent(parsed) ? [] : [parsed];
+  const places = placesOf(parsed.columns);
+  return parsed.rows.map((row) => eventOfRow(parsed, places, row));
 }
 
 /**
  * Returns the event of one row. @throws RangeError if it refers to what its record does not have
  */
-export function eventOfRow(record: Rows, places: Places, row: readonly unknown[]): AttemptEvent {
+function eventOfRow(record: Rows, places: Places, row: readonly unknown[]): AttemptEvent {
   const text = (column: Column) => row[places[column]] as string;
   const number = (column: Column) => row[places[column]] as number;
   const context = contextOf(record.contexts, number('context'));
@@ -260,7 +250,7 @@ export function eventOfRow(record: Rows, places: Places, row: readonly unknown[]
 }
 
 /** Returns the batch of a row; undefined if it was sent alone. */
-export function batchOf(batches: Rows['batches'], cell: unknown): BatchPlace | undefined {
+function batchOf(batches: Rows['batches'], cell: unknown): BatchPlace | undefined {
   const [at = -1, index = 0] = Array.isArray(cell) ? (cell as number[]) : [];
   const batch = batches?.[at];
   return batch && { ...batch, index };

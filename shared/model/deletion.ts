@@ -44,8 +44,9 @@ export function decodeDeletion(value: string): DeletionRecord | undefined {
   } catch {
     return undefined;
   }
-  const id = read?.userId ?? read?.anonymousId;
-  if (!read || typeof id !== 'string' || typeof read.at !== 'number') return undefined;
+  if (!read || !Number.isFinite(read.at)) return undefined;
+  const { userId, anonymousId } = read;
+  if (typeof (userId === undefined ? anonymousId : userId) !== 'string') return undefined;
   if (read.sources !== null && !Array.isArray(read.sources)) return undefined;
   return read as DeletionRecord;
 }
@@ -61,17 +62,26 @@ export class DeletedUsers {
     return this.#latestAt;
   }
 
-  add({ userId, anonymousId, at, sources }: DeletionRecord): void {
+  /**
+   * @param appendedAt when Kafka appended its record to `deletions`, ms since 1970: the others expire
+   *   by it, since `at` is what a writer says. Default: it is not read there yet
+   */
+  add({ userId, anonymousId, at, sources }: DeletionRecord, appendedAt = Infinity): void {
     const byId = userId === undefined ? this.#byVisitor : this.#byUser;
     const id = userId ?? anonymousId ?? '';
     const known = byId.get(id) ?? [];
+    const added = { at, sources, appendedAt };
     // It may come from several logs, or be read again.
-    if (known.some((each) => each.at === at)) return;
-    // The latest one is the last of the map, so that the first ones expire.
-    byId.delete(id);
-    byId.set(id, [...known, { at, sources }]);
-    this.#latestAt = Math.max(this.#latestAt, at);
-    expire(byId, at - DELETIONS_KEPT_MS);
+    const same = known.find((each) => isSame(each, added));
+    if (same) {
+      same.appendedAt = Math.min(same.appendedAt, appendedAt);
+    } else {
+      // The latest one is the last of the map, so that the first ones expire.
+      byId.delete(id);
+      byId.set(id, [...known.filter((each) => !includes(added, each)), added]);
+      this.#latestAt = Math.max(this.#latestAt, at);
+    }
+    if (appendedAt < Infinity) expire(byId, appendedAt - DELETIONS_KEPT_MS);
   }
 
   /** Returns whether a call was accepted before its user or visitor was deleted. */
@@ -100,11 +110,26 @@ export class DeletedUsers {
 
 const NO_SOURCES: string[] = [];
 
-type ById = Map<string, Pick<DeletionRecord, 'at' | 'sources'>[]>;
+interface KnownDeletion extends Pick<DeletionRecord, 'at' | 'sources'> {
+  appendedAt: number;
+}
+
+type ById = Map<string, KnownDeletion[]>;
+
+function isSame(one: KnownDeletion, other: KnownDeletion): boolean {
+  return one.at === other.at && String(one.sources) === String(other.sources);
+}
+
+/** Returns whether one deletion concerns every call that another one concerns. */
+function includes(one: KnownDeletion, other: KnownDeletion): boolean {
+  const { sources } = one;
+  if (other.at > one.at) return false;
+  return sources === null || (other.sources?.every((each) => sources.includes(each)) ?? false);
+}
 
 function expire(byId: ById, beforeMs: number): void {
   for (const [id, deletions] of byId) {
-    if (deletions.some(({ at }) => at >= beforeMs)) return;
+    if (deletions.some(({ appendedAt }) => appendedAt >= beforeMs)) return;
     byId.delete(id);
   }
 }

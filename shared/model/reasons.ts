@@ -72,16 +72,17 @@ export function urlWord(
   return url === 'retry' && attempt === 'delivered' ? 'failed' : url;
 }
 
-/**
- * What ends a wait:
- *
- * - `at`: time alone; the next attempt is at a known time
- * - `not_before`: room or a turn that must free up, or the time that the endpoint asked for
- * - `on_answer`: the endpoint, its token endpoint or its proxy answers
- * - `on_release`: somebody acts
- */
-export const WAIT_ENDS = ['at', 'not_before', 'on_answer', 'on_release'] as const;
-export type WaitEnd = (typeof WAIT_ENDS)[number];
+/** What ends a wait, in words about `at`, the time that the API shows with it. */
+export const WAIT_END_WORDS = {
+  at: 'the next attempt is at `at`',
+  not_before:
+    'room, a turn or the time that the endpoint asked for must come first, and `at` is the earliest time',
+  on_answer:
+    'the endpoint, its token endpoint or its proxy must answer first; `at` is null, or the earliest time after that',
+  on_release: 'somebody must act',
+} as const;
+export type WaitEnd = keyof typeof WAIT_END_WORDS;
+export const WAIT_ENDS = Object.keys(WAIT_END_WORDS) as WaitEnd[];
 
 /** The roles of a reason. */
 interface ReasonFacts {

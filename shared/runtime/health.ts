@@ -17,16 +17,16 @@ export interface Health {
   /** Parts that do not work while the rest does. `/readyz` lists them and stays 200. */
   degraded?(): string[];
   /** set once the service follows `config`, if it depends on it */
-  config?: ConfigAge | undefined;
+  config?: TopicAge | undefined;
   /** set once the service follows `deletions`, if it depends on it */
-  deletions?: Pick<ConfigAge, 'stuck'> | undefined;
+  deletions?: TopicAge | undefined;
   /** set when the service stops, which makes it not ready */
   stopping?: boolean;
 }
 
-/** The reader of `config`, as far as its health goes. */
-interface ConfigAge {
-  /** all that was in `config` at this time, by `performance.now()`, is known */
+/** The reader of a topic that is followed as a whole, as far as its health goes. */
+interface TopicAge {
+  /** all that was in the topic at this time, by `performance.now()`, is known */
   readonly completeAt: number;
   stuck(): string | undefined;
 }
@@ -38,10 +38,10 @@ interface Consumer {
 }
 
 /**
- * Age from which `/readyz` reports `config` as old. Kafka is unavailable then, and the service uses
- * the `config` it has.
+ * Age from which `/readyz` reports `config` or `deletions` as old. The service uses the `config` it
+ * has then. Without `deletions` it sends no calls of users that are older.
  */
-const OLD_CONFIG_MS = 60_000;
+const OLD_MS = 60_000;
 
 /** The health of a service with a consumer. */
 export class ConsumerHealth implements Health {
@@ -189,26 +189,30 @@ export function notReadyReasons(health: Health): string[] {
 }
 
 function readinessOf(health: Health): Answer {
-  const reasons = notReadyReasons(health);
-  const degraded = health.degraded?.() ?? [];
-  if (!health.config) {
-    return {
-      reasons,
-      ...defined({ degraded: degraded.length > 0 ? degraded : undefined }),
-    };
-  }
-  const age = Math.round(performance.now() - health.config.completeAt);
-  if (age > OLD_CONFIG_MS) {
-    const seconds = Math.round(age / 1_000);
-    degraded.push(
-      `config has not been read to its end for ${String(seconds)} s: Kafka does not answer`,
-    );
-  }
+  const { config, deletions } = health;
+  const degraded = compact([
+    ...(health.degraded?.() ?? []),
+    config && oldOf('config', config),
+    deletions && oldOf('deletions', deletions),
+  ]);
   return {
-    reasons,
-    ...defined({ degraded: degraded.length > 0 ? degraded : undefined }),
-    configAgeMs: age,
+    reasons: notReadyReasons(health),
+    ...defined({
+      degraded: degraded.length > 0 ? degraded : undefined,
+      configAgeMs: config && ageOf(config),
+    }),
   };
+}
+
+function oldOf(topic: string, read: TopicAge): string | undefined {
+  const ageMs = ageOf(read);
+  return ageMs > OLD_MS
+    ? `${topic} has not been read to its end for ${Math.round(ageMs / 1_000)} s: Kafka does not answer`
+    : undefined;
+}
+
+function ageOf({ completeAt }: TopicAge): number {
+  return Math.round(performance.now() - completeAt);
 }
 
 /**

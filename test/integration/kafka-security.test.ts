@@ -257,6 +257,31 @@ test('a topic without the right to write delays no other, and is written later',
   await kafka.close();
 }, 240_000);
 
+test('a user that may not read with a group is told so, and its process ends', async () => {
+  const settings = loadSettings({ ...shared, ...environment('ingest') });
+  const kafka = await connectKafka(settings, {
+    clientId: 'test',
+    log: createLog('test', 'silent'),
+  });
+  const fatal: unknown[] = [];
+  const consumption = await kafka.consume({
+    group: 'router',
+    topics: ['messages'],
+    onRecord: () => 'busy',
+    onFatal: (error) => fatal.push(error),
+  });
+  await eventually(() =>
+    expect(fatal).toEqual([
+      expect.objectContaining({
+        code: 'cannot_start',
+        message: `this user may not read with the consumer group ${PREFIX}waypost-router`,
+      }),
+    ]),
+  );
+  await consumption.stop(1_000);
+  await kafka.close();
+}, 240_000);
+
 test('a client logs in with one token of its identity provider for all connections', async () => {
   await startAll();
   const before = tokens;

@@ -60,6 +60,7 @@ async function endsAt(broker: Broker, offset: string): Promise<void> {
 
 test('records and address survive a stop, a SIGKILL and a broker left running', async () => {
   const first = await start();
+  await first.archiveClasses(true);
   const admin = client(first).admin();
   await admin.connect();
   await createReadyTopics(admin, [{ topic: 'kept', numPartitions: 1 }]);
@@ -69,6 +70,9 @@ test('records and address survive a stop, a SIGKILL and a broker left running', 
 
   const second = await start();
   expect(second.address).toBe(first.address);
+  if (process.platform === 'linux') {
+    expect(readFileSync(`/proc/${String(second.pid)}/maps`, 'utf8')).toContain('/classes-');
+  }
   await endsAt(second, '1');
   await produce(second, 'two');
   second.kill();

@@ -10,6 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
+import { openConfig } from '../../shared/config/reader';
 import { connectKafka } from '../../shared/kafka/client/client';
 import { kafkajsClient } from '../../shared/kafka/client/patches';
 import {
@@ -18,22 +19,29 @@ import {
   type Kafka,
   type OutRecord,
 } from '../../shared/kafka/port';
+import { CONFIG } from '../../shared/kafka/topics';
+import { FORMAT } from '../../shared/model/record-format';
 import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { metrics } from '../../shared/telemetry/metrics';
 import { renderMetrics } from '../../shared/telemetry/prometheus';
 import { type Cluster, startCluster } from '../../tools/chaos/cluster';
 import { eventually } from '../support/eventually';
+import { aSource } from '../support/fakes';
 
 /**
- * A consumer whose broker loses records that were read: it is killed and its log cut, its disk is
- * replaced by an earlier copy, or a topic is deleted and made again. What was acknowledged afterwards
- * is read, in whatever order the broker, the producer and the consumer come back.
+ * A consumer, and a reader without a group, whose broker loses records that were read: it is killed
+ * and its log cut, its disk is replaced by an earlier copy, or a topic is deleted and made again. What
+ * was acknowledged afterwards is read, in whatever order the broker, the producer and the reader come
+ * back.
  */
 
 const TOPIC = 'messages';
 const RECOVERED_MS = 120_000;
 const log = createLog('test', 'silent');
+const throwIt = (error: unknown) => {
+  throw error;
+};
 
 let dir: string;
 let cluster: Cluster;
@@ -87,9 +95,7 @@ class Reader {
         record.done();
         return 'accepted';
       },
-      onFatal: (error) => {
-        throw error;
-      },
+      onFatal: throwIt,
     });
   }
 
@@ -166,8 +172,8 @@ function cut(topic: string, offset: number): void {
   }
 }
 
-async function cutOf(group: string): Promise<number> {
-  const name = `waypost_log_cut_total{group="${group}",topic="${TOPIC}"} `;
+async function cutOf(group: string, topic = TOPIC): Promise<number> {
+  const name = `waypost_log_cut_total{group="${group}",topic="${topic}"} `;
   const line = (await renderMetrics(metrics)).split('\n').find((each) => each.startsWith(name));
   return Number(line?.slice(name.length));
 }
@@ -229,6 +235,85 @@ test.each(STATES)(
     await reader.stop();
   },
 );
+
+/** How a log can change under a reader that has read all of it. */
+const CHANGES: [string, (topic: string) => Promise<void>][] = [
+  [
+    'was cut by a power cut',
+    async (topic) => {
+      await endBroker('SIGKILL');
+      cut(topic, 30);
+      await cluster.nodes[0]!.start();
+    },
+  ],
+  [
+    'was made again',
+    async (topic) => {
+      await deleteTopic(topic);
+      await createTopic(topic);
+    },
+  ],
+];
+
+test.each(CHANGES)(
+  'a running process follows `config` after the topic %s, and grew beyond what was read',
+  async (_, change) => {
+    const name = `reader-${String(CHANGES.findIndex(([, each]) => each === change))}`;
+    const config = await openConfig(kafka, { name, log, onFatal: throwIt });
+    const names = () => config.list('source').map(({ data }) => data.name);
+    const before = numbered('before', 50);
+    for (const each of before) await producer.send([sourceRecord(each)]);
+    await eventually(() => expect(names()).toEqual(before));
+
+    await change(CONFIG);
+    const after = numbered('after', 70);
+    for (const each of after) await producer.send([sourceRecord(each)]);
+    await eventually(() => expect(names()).toEqual(expect.arrayContaining(after)), {
+      deadlineMs: RECOVERED_MS,
+    });
+    // What another process reads that starts now.
+    const fresh = await openConfig(kafka, { name: 'fresh', log, onFatal: throwIt });
+    expect(names()).toEqual(fresh.list('source').map(({ data }) => data.name));
+    expect(names().length).toBeLessThan(120);
+    await config.refresh(10_000);
+    expect(config.position).toBe(fresh.position);
+    expect(await cutOf(`${name}-config`, CONFIG)).toBeGreaterThanOrEqual(20);
+    await Promise.all([config.stop(), fresh.stop()]);
+  },
+);
+
+test.each(CHANGES)(
+  'a running reader of new records goes on after the topic %s, and grew beyond what was read',
+  async (_, change) => {
+    const seen: string[] = [];
+    const tail = await kafka.tail({
+      name: 'test',
+      topic: TOPIC,
+      from: 'end',
+      onRecord: ({ value }) => seen.push(String(value)),
+      onFatal: throwIt,
+    });
+    const before = numbered('before', 50);
+    await send(before);
+    await tail.caughtUp(RECOVERED_MS);
+    expect(seen).toEqual(before);
+
+    await change(TOPIC);
+    const after = numbered('after', 70);
+    await send(after);
+    await eventually(() => expect(seen).toEqual([...before, ...after]), {
+      deadlineMs: RECOVERED_MS,
+    });
+    await tail.stop();
+  },
+);
+
+function sourceRecord(id: string): OutRecord {
+  const data = { ...aSource({ id, name: id }), writeKeys: [] };
+  const { createdAt: at } = data;
+  const entry = { format: FORMAT, kind: 'source', id, version: 1, replaces: 0, at, data };
+  return { topic: CONFIG, key: `source:${id}`, value: JSON.stringify(entry) };
+}
 
 const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
 

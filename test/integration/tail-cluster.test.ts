@@ -206,7 +206,7 @@ function spyOnFetches(): { nodes: Set<number>; end: () => void } {
   ) {
     const noted: Done = (error, from) => {
       if (!error && api === FETCH) {
-        const { partitions } = readFetch(new ByteReader(from.buffer, from.at), FETCH);
+        const { partitions } = readFetch(new ByteReader(from.buffer, from.at));
         if (partitions.some(({ records }) => records.length > 0)) nodes.add(nodeOf.get(this)!);
       }
       done(error, from);

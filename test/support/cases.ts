@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+
 /**
  * Numbers of random cases. `npm test` tries all of them; `npm run test:quick` sets QUICK and tries
  * a tenth, because it is run before every commit.
@@ -7,13 +9,27 @@ export function cases(all: number): number {
 }
 
 /**
- * Splits the seeds 0 to `count` - 1 into the rows of a table of tests, so that each ends well
- * within the time-out.
+ * Numbers of random cases of a check that computes for long. `npm test` tries a fifth of them,
+ * others in each run; `CASES=all` tries all of them, as a workflow does each night.
+ */
+export function fewerCases(all: number): number {
+  return process.env.CASES === 'all' ? all : Math.ceil(cases(all) / 5);
+}
+
+/** Returns the seed in an environment variable, which repeats a run, or else a new one. */
+export function seedOf(variable: string): number {
+  return Number(process.env[variable] ?? randomInt(2 ** 31));
+}
+
+/**
+ * Splits `count` seeds into the rows of a table of tests, so that each ends well within the
+ * time-out.
+ * @param first the first of all seeds
  * @returns the first seed of each row, and the first seed after it
  */
-export function seedRanges(count: number, size: number): [from: number, to: number][] {
+export function seedRanges(count: number, size: number, first = 0): [from: number, to: number][] {
   return Array.from({ length: Math.ceil(count / size) }, (_, i) => [
-    i * size,
-    Math.min(count, (i + 1) * size),
+    first + i * size,
+    first + Math.min(count, (i + 1) * size),
   ]);
 }

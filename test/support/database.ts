@@ -17,10 +17,14 @@ const READY_MS = 60_000;
 /** An immediate shutdown of PostgreSQL waits for nothing. */
 const STOP_MS = 30_000;
 
-/** Runs outside jest's module loader, which cannot load PGlite's parts. */
+/**
+ * Runs outside jest's module loader, which cannot load PGlite's parts. A test asks too little of
+ * the database to pay for optimised code (quick-wasm.cjs).
+ */
 const IN_MEMORY = `
   const { readFileSync, writeFileSync } = require('node:fs');
   const { parentPort, workerData } = require('node:worker_threads');
+  require(workerData.quickWasm);
   const { PGlite } = require(workerData.pglite);
   const { from, saveTo } = workerData;
   PGlite.create(from ? { loadDataDir: new Blob([readFileSync(from)]) } : {}).then((database) => {
@@ -50,7 +54,11 @@ const IN_MEMORY = `
 export async function memoryDatabase(
   files: { from?: string | undefined; saveTo?: string } = { from: process.env.TEST_EMPTY_HISTORY },
 ): Promise<Database> {
-  const workerData = { ...files, pglite: require.resolve('@electric-sql/pglite') };
+  const workerData = {
+    ...files,
+    pglite: require.resolve('@electric-sql/pglite'),
+    quickWasm: require.resolve('./quick-wasm.cjs'),
+  };
   const worker = new Worker(IN_MEMORY, { eval: true, workerData });
   // A test that ends before the database is open must not wait for it.
   worker.unref();

@@ -31,6 +31,7 @@ const READY_MS = 120_000;
 export default async function globalSetup(): Promise<void> {
   // Once for all projects.
   if (globalThis.waypostTestRun) return;
+  giveQuickWasm();
   const removeFiles = await makeHistoryFiles();
   const stopBroker = await giveKafka();
   globalThis.waypostTestRun = {
@@ -39,6 +40,12 @@ export default async function globalSetup(): Promise<void> {
       await stopBroker();
     },
   };
+}
+
+/** For the programs that the tests start, and the workers of jest. */
+function giveQuickWasm(): void {
+  const own = process.env.NODE_OPTIONS ?? '';
+  process.env.NODE_OPTIONS = `${own} --require "${join(__dirname, 'quick-wasm.cjs')}"`.trim();
 }
 
 async function giveKafka(): Promise<() => Promise<void>> {
@@ -63,6 +70,8 @@ async function giveKafka(): Promise<() => Promise<void>> {
   };
   try {
     await broker.ready(READY_MS);
+    // Many tests start brokers of their own.
+    await broker.archiveClasses(true);
   } catch (error) {
     await stop();
     throw error;

@@ -21,6 +21,8 @@ export interface MemoryLog {
   compacted(topic: string): InRecord[];
   /** Appends records, as another process would. */
   append(records: OutRecord[]): void;
+  /** Cuts the last records off a topic. Its tails start over a moment later. */
+  cut(topic: string, length: number): void;
   /** Calls this after each write of a producer. */
   onAppend(listener: () => void): void;
   /** Makes writes fail with this error; undefined ends it. */
@@ -37,6 +39,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   const tails = new Set<MemoryTail>();
   let failure: Error | undefined;
   let appended = (): void => undefined;
+  const waiting = new Set<() => void>();
   const topic = (name: string) => {
     const records = topics.get(name) ?? [];
     topics.set(name, records);
@@ -55,7 +58,18 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   const append = (records: OutRecord[]) => {
     for (const out of records) topic(out.topic).push(inRecord(out, topic(out.topic).length));
     setImmediate(deliver);
+    for (const wake of waiting) wake();
   };
+  const appendedWithin = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms).unref();
+      waiting.add(end);
+    });
   const kafka: Kafka = {
     setRetention: () => Promise.resolve(),
     producer: (): Promise<BatchProducer> =>
@@ -93,18 +107,19 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
         },
       });
     },
-    read: ({ topic: name, offset, maxBytes }) => {
+    read: async ({ topic: name, offset, maxBytes, waitMs }) => {
       const all = topic(name);
+      if (waitMs !== undefined && offset === all.length) await appendedWithin(waitMs);
       let bytes = 0;
       const records = all
         .slice(offset)
         .filter((record, i) => (bytes += record.value?.length ?? 0) <= maxBytes || i === 0);
-      return Promise.resolve({
+      return {
         records,
         next: offset + records.length,
         end: all.length,
         gone: offset > all.length,
-      });
+      };
     },
     ranges: (name, sinceMs = 0) => {
       const all = topic(name);
@@ -121,6 +136,15 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   return {
     kafka,
     append,
+    cut: (name, length) => {
+      topic(name).splice(length);
+      for (const tail of tails) {
+        if (tail.topic !== name) continue;
+        tail.position = 0;
+        tail.onStartOver?.();
+      }
+      setImmediate(deliver);
+    },
     records: (name) => [...topic(name)],
     compacted: (name) => {
       const last = new Map(

@@ -12,14 +12,20 @@ const TIERS = ['e2e', 'integration', 'libraries', 'unit'];
  * those that wait. On a machine that has not run them yet, Jest would sort them by file size.
  */
 const LONGEST = [
-  ...[
-    'e2e/console',
-    'integration/control-pair',
-    'e2e/stories-recall',
-    'e2e/crash',
-    'integration/audiences',
-  ],
-  ...['e2e/rolling', 'e2e/send-now', 'integration/poison', 'e2e/chaos'],
+  'e2e/crash',
+  'integration/log-cut',
+  'e2e/stories-recall',
+  'integration/audiences',
+  'integration/restore-drill',
+  'integration/ledger',
+  'e2e/rolling',
+  'integration/control-pair',
+  'integration/local-system',
+  'e2e/chaos',
+  'integration/local-supervisor',
+  'integration/poison',
+  'integration/broker-outage',
+  'e2e/stories-routing',
 ];
 
 module.exports = class SlowestFirst extends Sequencer {

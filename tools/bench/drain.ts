@@ -60,36 +60,16 @@ export async function drained(
   onCount?: (count: number) => void,
 ): Promise<Mark> {
   const { what, done, pids } = drain;
-  let cpu = readCpu(pids);
-  const look = () => {
-    cpu = readCpu(pids);
-    return done();
-  };
-  const last = await watched({ what, look, until: (now) => now >= count, onCount });
-  return { count: last, cpu };
-}
-
-/**
- * Polls until the condition holds.
- * @returns the count at which it held
- * @throws if the count has not changed for two minutes
- */
-export async function watched(options: {
-  what: string;
-  look: () => number | Promise<number>;
-  until: (count: number) => boolean | Promise<boolean>;
-  onCount?: ((count: number) => void) | undefined;
-}): Promise<number> {
-  const { what, look, until, onCount } = options;
   let [last, changedAt] = [-1, Date.now()];
   for (;;) {
-    const count = await look();
-    if (await until(count)) return count;
-    if (count !== last) [last, changedAt] = [count, Date.now()];
+    const cpu = readCpu(pids);
+    const now = await done();
+    if (now >= count) return { count: now, cpu };
+    if (now !== last) [last, changedAt] = [now, Date.now()];
     if (Date.now() - changedAt > STILL_MS) {
-      throw new Error(`${what} has stopped at ${String(count)}`);
+      throw new Error(`${what} has stopped at ${String(now)}`);
     }
-    onCount?.(count);
+    onCount?.(now);
     await pause(POLL_MS);
   }
 }

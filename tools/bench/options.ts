@@ -1,6 +1,4 @@
-import { parseArgs } from 'node:util';
-import { type AudiencesSize } from './cases/audiences';
-import { BEYOND } from './drain';
+import { readArguments, UsageError } from '../harness/run-main';
 import { type Part, PARTS } from './parts';
 import { QUICK, type Sizes, WHOLE } from './sizes';
 
@@ -9,7 +7,7 @@ import { QUICK, type Sizes, WHOLE } from './sizes';
 const ALL = Object.keys(PARTS) as Part[];
 
 const USAGE = `Usage: npm run bench -- [--quick] [--only ${ALL.join(',')}] [--rounds N]
-  [--capacity CALLS_PER_SECOND] [--users N] [--minutes N, with soak] [--together, with --only isolation, ledger or load] [--json FILE] [--profile DIR]`;
+  [--capacity CALLS_PER_SECOND] [--minutes N, with soak] [--together, with --only isolation, ledger or load] [--json FILE] [--profile DIR]`;
 
 export interface Options {
   only: readonly Part[];
@@ -26,9 +24,9 @@ export function readOptions(args: string[]): Options {
   const together = values.together === true;
   const alone = (values.only ?? '').split(',').filter((part) => part !== 'bare');
   if (together && !['isolation', 'ledger', 'load'].includes(alone.join(','))) {
-    throw new Error(`--together needs --only isolation, ledger or load.\n${USAGE}`);
+    throw new UsageError(`--together needs --only isolation, ledger or load.\n${USAGE}`);
   }
-  const { isolation, audiences, soak, ledger, load, ...others } = quick ? QUICK : WHOLE;
+  const { isolation, soak, ledger, load, ...others } = quick ? QUICK : WHOLE;
   return {
     only:
       values.only === undefined ? ALL.filter((part) => !PARTS[part].asked) : readParts(values.only),
@@ -40,7 +38,6 @@ export function readOptions(args: string[]): Options {
         together,
         capacity: count('capacity', values.capacity) ?? isolation.capacity,
       },
-      audiences: { ...audiences, users: users(audiences, count('users', values.users)) },
       ledger: { ...ledger, together },
       load: { ...load, together },
       soak: { ...soak, minutes: count('minutes', values.minutes) ?? soak.minutes },
@@ -50,22 +47,11 @@ export function readOptions(args: string[]): Options {
   };
 }
 
-/** Enough messages must remain after the warm-up. */
-function users({ users: usual, passes, warmUp }: AudiencesSize, given = usual): number {
-  const least = Math.ceil((1.2 * (warmUp + BEYOND)) / passes);
-  if (given < least) {
-    throw new Error(
-      `--users must be ${String(least)} or more: fewer have sent too little.\n${USAGE}`,
-    );
-  }
-  return given;
-}
-
 function count(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1) {
-    throw new Error(`--${name} must be a whole number.\n${USAGE}`);
+    throw new UsageError(`--${name} must be a whole number.\n${USAGE}`);
   }
   return value;
 }
@@ -73,32 +59,23 @@ function count(name: string, text: string | undefined): number | undefined {
 function parse(args: string[]) {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  try {
-    return parseArgs({
-      args,
-      options: {
-        quick: flag,
-        only: text,
-        rounds: text,
-        capacity: text,
-        users: text,
-        minutes: text,
-        together: flag,
-        json: text,
-        profile: text,
-      },
-    });
-  } catch (error) {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, {
-      cause: error,
-    });
-  }
+  const options = {
+    quick: flag,
+    only: text,
+    rounds: text,
+    capacity: text,
+    minutes: text,
+    together: flag,
+    json: text,
+    profile: text,
+  };
+  return readArguments({ args, options }, USAGE);
 }
 
 /** Returns the named parts in the order of a run. */
 function readParts(list: string): Part[] {
   const names = new Set(list.split(','));
   const unknown = [...names].find((name) => !(name in PARTS));
-  if (unknown !== undefined) throw new Error(`There is no part "${unknown}".\n${USAGE}`);
+  if (unknown !== undefined) throw new UsageError(`There is no part "${unknown}".\n${USAGE}`);
   return ALL.filter((part) => names.has(part));
 }

@@ -1,4 +1,3 @@
-import { measureAudiences, audiencesRows } from './cases/audiences';
 import { bareRows, measureBare } from './cases/baseline';
 import { deliveryRows, measureDelivery } from './cases/delivery';
 import { filtersRows, measureFilters } from './cases/filters';
@@ -7,11 +6,11 @@ import { httpsRows, measureHttps } from './cases/https';
 import { isolationRows, measureIsolation } from './cases/isolation';
 import { ledgerRows, measureLedger } from './cases/ledger';
 import { loadRows, measureLoadCurve } from './cases/load-curve';
-import { measureOutage, outageRows } from './cases/outage';
-import { batchesRows, measureLoop, singlesRows, sustainedRows } from './cases/pipeline';
+import { batchesRows, measureLoop, singlesRows } from './cases/pipeline';
 import { measureProcesses, processesRows } from './cases/processes';
 import { measureRolling, rollingRows } from './cases/rolling';
 import { measureSoak, soakRows } from './cases/soak';
+import { measureUsage, usageRows } from './cases/usage';
 import { measureWaiting, waitingRows } from './cases/waiting';
 import { type Progress } from './progress';
 import { type Row } from './rows';
@@ -86,10 +85,6 @@ const TABLE = {
   singles: {
     measure: besideBare((bench, { singles }) => measureLoop(bench, singles), singlesRows),
   },
-  sustained: {
-    once: true,
-    measure: besideBare((bench, { sustained }) => measureLoop(bench, sustained), sustainedRows),
-  },
   processes: {
     once: true,
     measure: besideBare(
@@ -107,23 +102,16 @@ const TABLE = {
       isolationRows,
     ),
   },
-  outage: {
-    once: true,
-    measure: alone((bench, { outage }, p) => measureOutage(bench, outage, p), outageRows),
-  },
   waiting: {
     once: true,
     measure: alone((bench, { waiting }, p) => measureWaiting(bench, waiting, p), waitingRows),
   },
-  audiences: {
-    once: true,
-    measure: alone(
-      (bench, { audiences }, p) => measureAudiences(bench, audiences, p),
-      audiencesRows,
-    ),
-  },
   hostile: {
     measure: alone((bench, { hostile }, p) => measureHostile(bench, hostile, p), hostileRows),
+  },
+  usage: {
+    once: true,
+    measure: alone((bench, { usage }, p) => measureUsage(bench, usage, p), usageRows),
   },
   soak: {
     once: true,

@@ -59,7 +59,7 @@ interface Track {
 }
 
 /** The context of real calls. */
-export const CONTEXT = {
+const CONTEXT = {
   library: { name: '@segment/analytics-node', version: '3.1.0' },
   ip: '203.0.113.7',
   locale: 'en-GB',
@@ -73,7 +73,7 @@ export const CONTEXT = {
   },
 };
 
-export const PRODUCTS = [
+const PRODUCTS = [
   { sku: 'A-100', name: 'Kettle', price: 59.9, quantity: 1 },
   { sku: 'B-200', name: 'Teapot, "large"', price: 70, quantity: 1 },
 ];

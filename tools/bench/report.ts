@@ -77,18 +77,16 @@ function tableRows(rounds: readonly Round[]): string[][] {
     if (!figure || !first) return [];
     const range =
       figure.rounds > 1 ? `${readable(figure.min)} to ${readable(figure.max)}` : 'one run';
-    const goal = first.goal && {
-      ...first.goal,
-      limit: median(all.flatMap((row) => row.goal?.limit ?? [])),
-    };
+    const goal =
+      first.goal === undefined ? undefined : median(all.flatMap((row) => row.goal ?? []));
     return [
       [
         first.title,
         readable(figure.median),
         range,
         first.unit,
-        goal ? `${goal.is === 'most' ? '≤' : '≥'} ${readable(goal.limit)}` : '',
-        goal ? verdict(figure.median, goal) : '',
+        goal === undefined ? '' : `≤ ${readable(goal)}`,
+        goal === undefined ? '' : verdict(figure.median, goal),
       ],
     ];
   });

@@ -3,22 +3,11 @@ import { sum } from './arithmetic';
 
 /** The figures of a part of the benchmark, as rows of the report. Pure. */
 
-/** A goal of the design for a figure. */
-export interface Goal {
-  limit: number;
-  /** most: the figure must not be above the limit; least: not below it */
-  is: 'most' | 'least';
-}
-
-export const most = (limit: number): Goal => ({ limit, is: 'most' });
-export const least = (limit: number): Goal => ({ limit, is: 'least' });
-
-/** Returns `met`, or by how much the figure misses its goal. */
-export function verdict(measured: number, { limit, is }: Goal): string {
-  if (is === 'most' ? measured <= limit : measured >= limit) return 'met';
-  if (limit === 0) return 'missed';
-  const off = is === 'most' ? measured / limit - 1 : 1 - measured / limit;
-  return `missed by ${String(Math.max(1, Math.round(off * 100)))} %`;
+/** Returns `met`, or by how much the figure is above its goal. */
+export function verdict(measured: number, goal: number): string {
+  if (measured <= goal) return 'met';
+  if (goal === 0) return 'missed';
+  return `missed by ${String(Math.max(1, Math.round((measured / goal - 1) * 100)))} %`;
 }
 
 /** One figure of one round. */
@@ -27,14 +16,15 @@ export interface Row {
   unit: string;
   /** undefined or NaN: not measured */
   value: number | undefined;
-  goal: Goal | undefined;
+  /** the most that the design allows */
+  goal: number | undefined;
 }
 
 export type Column = readonly [
   title: string,
   unit: string,
   value: number | undefined,
-  goal?: Goal | undefined,
+  goal?: number | undefined,
 ];
 
 /** @param title the beginning of the title of each row */

@@ -174,7 +174,7 @@ async function appendAll(producer: BatchProducer, records: Iterable<OutRecord>):
 export const SOURCE = 'src_bench';
 
 /** One entry, of any kind. */
-export type Entry = { [K in keyof Kinds]: { kind: K; data: Kinds[K] } }[keyof Kinds];
+type Entry = { [K in keyof Kinds]: { kind: K; data: Kinds[K] } }[keyof Kinds];
 
 /** Appends entries of `config` as control does: as first versions, one after the other. */
 async function writeEntries(
@@ -237,7 +237,7 @@ export function sourceOf(id: string, more: Partial<Source> = {}): Source {
 }
 
 /** Returns creation and update time: now. */
-export function dates(): { createdAt: string; updatedAt: string } {
+function dates(): { createdAt: string; updatedAt: string } {
   const at = new Date().toISOString();
   return { createdAt: at, updatedAt: at };
 }

@@ -1,15 +1,14 @@
-import { type AudiencesSize } from './cases/audiences';
 import { type FiltersSize } from './cases/filters';
 import { type HostileSize } from './cases/hostile';
 import { type HttpsSize } from './cases/https';
 import { type IsolationSize } from './cases/isolation';
 import { type LedgerSize } from './cases/ledger';
 import { type LoadCurveSize } from './cases/load-curve';
-import { type OutageSize } from './cases/outage';
 import { type LoopSize } from './cases/pipeline';
 import { type ProcessesSize } from './cases/processes';
 import { type RollingSize } from './cases/rolling';
 import { type SoakSize } from './cases/soak';
+import { type UsageSize } from './cases/usage';
 import { type WaitingSize } from './cases/waiting';
 
 /**
@@ -26,15 +25,13 @@ export interface Sizes {
   singles: LoopSize;
   ledger: LedgerSize;
   load: LoadCurveSize;
-  sustained: LoopSize;
   processes: ProcessesSize;
   rolling: RollingSize;
   isolation: IsolationSize;
-  outage: OutageSize;
   waiting: WaitingSize;
   filters: FiltersSize;
-  audiences: AudiencesSize;
   hostile: HostileSize;
+  usage: UsageSize;
   soak: SoakSize;
 }
 
@@ -60,8 +57,6 @@ export const WHOLE: Sizes = {
     warmUp: 9_000,
     rates: [50, 200, 500, 1_000, 1_500, 2_500, 4_000],
   },
-  // About a minute.
-  sustained: { warmUp: 10_000, count: 500_000, ...BATCHES },
   processes: {
     counts: [1, 2, 4],
     batches: { warmUp: 30_000, count: 60_000, ...BATCHES },
@@ -77,7 +72,6 @@ export const WHOLE: Sizes = {
     loadPercent: 60,
     capacity: { warmUp: 5_000, count: 10_000, ...SINGLES },
   },
-  outage: { perSecond: 150, beforeSeconds: 10, deadSeconds: 120 },
   waiting: {
     count: 1_000_000,
     perSecond: 200,
@@ -85,11 +79,13 @@ export const WHOLE: Sizes = {
   },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 20, seconds: 30 },
   filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
-  audiences: {
-    users: 100_000,
-    passes: 3,
-    warmUp: 20_000,
-    router: 200_000,
+  usage: {
+    destinations: 30_000,
+    busy: 3_000,
+    perSecond: 300,
+    consoles: 10,
+    warmUpSeconds: 60,
+    seconds: 60,
   },
   soak: { minutes: 60, perSecond: 440, endpoints: 4, failsEvery: 50 },
 };
@@ -110,7 +106,6 @@ export const QUICK: Sizes = {
   singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
   ledger: { settleSeconds: 12, seconds: 10, warmUp: 1_000, fullSpeed: 3_000 },
   load: { settleSeconds: 20, seconds: 10, warmUp: 3_000, rates: [50, 200, 500] },
-  sustained: { warmUp: 5_000, count: 80_000, ...BATCHES },
   processes: {
     counts: [1, 2, 4],
     batches: { warmUp: 10_000, count: 20_000, ...BATCHES },
@@ -123,15 +118,9 @@ export const QUICK: Sizes = {
     warmUpSeconds: 5,
     capacity: { warmUp: 2_000, count: 6_000, ...SINGLES },
   },
-  outage: { perSecond: 150, beforeSeconds: 5, deadSeconds: 20 },
   waiting: { ...WHOLE.waiting, count: 20_000, perSecond: 100, seconds: 12 },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 10, seconds: 10 },
   filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
-  audiences: {
-    users: 10_000,
-    passes: 3,
-    warmUp: 5_000,
-    router: 25_000,
-  },
+  usage: { ...WHOLE.usage, destinations: 2_000, busy: 200, warmUpSeconds: 10, seconds: 20 },
   soak: { ...WHOLE.soak, minutes: 6 },
 };

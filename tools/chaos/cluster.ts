@@ -11,6 +11,7 @@ import {
   propertiesText,
   SHORT_LIVED,
 } from '../../dev/kafka/broker-config';
+import { type ClassArchive, classArchive } from '../../dev/kafka/class-archive';
 import { startDyingWithParent } from '../../dev/die-with-parent';
 import { type RunningProcess } from '../../dev/child-process';
 import { freePorts } from '../../test/support/free-port';
@@ -42,6 +43,7 @@ interface Place {
   dir: string;
   java: string;
   jars: string;
+  archive: ClassArchive;
   clusterId: string;
   ports: { broker: number; controller: number }[];
 }
@@ -59,7 +61,15 @@ export async function startCluster(dir: string, size: number): Promise<Cluster> 
     controller: free[2 * i + 1] ?? 0,
   }));
   const clusterId = `A${randomBytes(16).toString('base64url').slice(1)}`;
-  const place: Place = { dir, java, jars, clusterId, ports };
+  const archive = await classArchive(java, jars);
+  const place: Place = {
+    dir,
+    java,
+    jars,
+    archive,
+    clusterId,
+    ports,
+  };
   const running = new Map<number, RunningProcess>();
   const nodes = ports.map((_, i) => makeNode(place, i + 1, running));
   const brokers = ports.map(({ broker }) => `127.0.0.1:${broker}`);
@@ -81,7 +91,7 @@ function makeNode(place: Place, id: number, running: Map<number, RunningProcess>
   const records = join(dir, 'records');
   const file = join(dir, 'server.properties');
   const log4j = join(dir, 'log4j2.properties');
-  const java = [SHORT_LIVED, ...javaArguments(place.jars, log4j)];
+  const java = [SHORT_LIVED, ...javaArguments(place.jars, log4j), ...place.archive.use()];
 
   const format = async () => {
     mkdirSync(dir, { recursive: true });

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { readArguments, UsageError } from '../harness/run-main';
 
 /** Parses the command line of `node dist/tools/chaos/main.js`. */
 
@@ -39,27 +39,21 @@ export function readOptions(args: string[], freshSeed: () => number): ChaosOptio
     options.brokers === 1 || options.brokers === 3 ? [] : ['--brokers must be 1 or 3'],
     options.perSecond > 0 ? [] : ['--rate must be a number above 0'],
   ].flat();
-  if (wrong.length > 0) throw new Error(`${wrong.join('; ')}.\n${USAGE}`);
+  if (wrong.length > 0) throw new UsageError(`${wrong.join('; ')}.\n${USAGE}`);
   return options;
 }
 
 function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      options: {
-        minutes: { type: 'string' },
-        seed: { type: 'string' },
-        brokers: { type: 'string' },
-        together: { type: 'boolean' },
-        rate: { type: 'string' },
-        'log-level': { type: 'string' },
-        keep: { type: 'boolean' },
-      },
-    }).values;
-  } catch (error) {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, {
-      cause: error,
-    });
-  }
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const options = {
+    minutes: text,
+    seed: text,
+    brokers: text,
+    together: flag,
+    rate: text,
+    'log-level': text,
+    keep: flag,
+  };
+  return readArguments({ args, options }, USAGE).values;
 }

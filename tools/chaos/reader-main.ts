@@ -1,10 +1,9 @@
-import { parseArgs } from 'node:util';
 import { percentile } from '../bench/arithmetic';
 import { call, type Json } from '../harness/api';
 import { startSystem, type System } from '../harness/system';
 import { residents } from '../harness/usage';
 import { readerRequests } from './reader';
-import { runMain } from '../harness/run-main';
+import { readArguments, runMain, UsageError } from '../harness/run-main';
 
 /**
  * `node dist/tools/chaos/reader-main.js [--minutes N] [--seed N] [--connections N] [--together]`: a
@@ -36,16 +35,22 @@ interface Options {
 
 function readOptions(): Options {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({
-    options: { minutes: text, seed: text, connections: text, together: { type: 'boolean' } },
-  });
+  const known = {
+    minutes: text,
+    seed: text,
+    connections: text,
+    together: { type: 'boolean' },
+  } as const;
+  const { values } = readArguments({ options: known }, USAGE);
   const options = {
     forMs: Number(values.minutes ?? 10) * 60_000,
     seed: Number(values.seed ?? Math.floor(Math.random() * 1e9)),
     connections: Number(values.connections ?? 8),
     together: values.together === true,
   };
-  if (!(options.forMs > 0 && options.seed >= 0 && options.connections > 0)) throw new Error(USAGE);
+  if (!(options.forMs > 0 && options.seed >= 0 && options.connections > 0)) {
+    throw new UsageError(USAGE);
+  }
   return options;
 }
 

@@ -75,7 +75,18 @@ function optional(random: Random, name: string, make: () => unknown): object {
 }
 
 function queryOf(random: Random): string {
-  return random.one(['', '?limit=100', '?limit=100&user=u1', '?type=track', '?q=abcdef&limit=100']);
+  return random.one([
+    '',
+    '?limit=100',
+    '?limit=100&user=u1',
+    '?type=track',
+    '?q=abcdef&limit=100',
+    '?q=a&sort=-name&limit=200',
+    '?sort=-dead&limit=200&total=true',
+    '?state=failing&sort=waiting',
+    '?sort=-lastCall&limit=200',
+    '?trend=true&since=2026-01-01T00:00:00Z',
+  ]);
 }
 
 function headersOf(random: Random): object {

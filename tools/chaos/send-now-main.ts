@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
 import { runSendNow, seconds } from './send-now';
-import { runMain } from '../harness/run-main';
+import { readArguments, runMain, UsageError } from '../harness/run-main';
 
 /**
  * `node dist/tools/chaos/send-now-main.js [--waiting N] [--others N] [--tier SECONDS]`: sends the
@@ -8,17 +7,18 @@ import { runMain } from '../harness/run-main';
  * prints the time until the first and the last POST, and ends with 1 if a delivery arrived twice.
  */
 
+const USAGE =
+  'Usage: node dist/tools/chaos/send-now-main.js [--waiting N] [--others N] [--tier SECONDS]';
+
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
 async function main(): Promise<boolean> {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ options: { waiting: text, others: text, tier: text } });
+  const { values } = readArguments({ options: { waiting: text, others: text, tier: text } }, USAGE);
   const [waiting, others] = [Number(values.waiting ?? 2_000), Number(values.others ?? 1_000_000)];
   const tierMs = Number(values.tier ?? 180) * 1_000;
   if (!(waiting >= 20 && others >= 0 && tierMs >= 1_000)) {
-    throw new Error(
-      'Usage: node dist/tools/chaos/send-now-main.js [--waiting N] [--others N] [--tier SECONDS]',
-    );
+    throw new UsageError(USAGE);
   }
   const outcome = await runSendNow({ waiting, others, tierMs, embedded: true }, say);
   const { firstMs, lastMs, posts, dropped, inTier, job } = outcome;

@@ -32,8 +32,8 @@ export const HOSTILE = [
   'batched',
 ] as const satisfies readonly (Flood | 'controls' | 'batched')[];
 export type Hostile = (typeof HOSTILE)[number];
-/** `path`: as the path says; `hang`: reads and never responds; `fail`: 503 immediately. */
-export type Behaviour = 'path' | 'hang' | 'fail' | Hostile;
+/** `path`: as the path says; `hang`: reads and never responds. */
+export type Behaviour = 'path' | 'hang' | Hostile;
 
 /** The requests of the parent. */
 export type ToReceiver =
@@ -78,13 +78,7 @@ export const CONTROLS = Buffer.from(
 const FAILED = Buffer.from('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
 const TELL_EVERY_MS = 5;
 /** No webhook is delivered to these. */
-const WITHOUT_STATUS: ReadonlySet<Behaviour> = new Set([
-  'hang',
-  'fail',
-  'interim',
-  'controls',
-  'batched',
-]);
+const WITHOUT_STATUS: ReadonlySet<Behaviour> = new Set(['hang', 'interim', 'controls', 'batched']);
 
 /** One port. */
 interface Door {
@@ -215,10 +209,6 @@ class Receiver {
 
 function answer(socket: Socket, { as }: Door): void {
   if (as === 'hang') return;
-  if (as === 'fail') {
-    socket.write(FAILED);
-    return;
-  }
   if (as === 'controls' || as === 'batched') {
     socket.write(CONTROLS);
     return;

@@ -1,6 +1,8 @@
-import { parseArgs } from 'node:util';
+import { readArguments, UsageError } from '../harness/run-main';
 
 /** Parses the command line of `node dist/tools/simulator/main.js`. */
+
+const HELP = 'node dist/tools/simulator/main.js --help says what there is.';
 
 export interface CommandLine {
   scenarios: string[];
@@ -47,14 +49,10 @@ export function help(known: Known): string {
 function parse(args: string[]) {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  try {
-    const options = { seed: text, short: flag, json: text, help: flag };
-    return parseArgs({ args, allowPositionals: true, options });
-  } catch (error) {
-    throw wrong(error instanceof Error ? error.message : String(error));
-  }
+  const options = { seed: text, short: flag, json: text, help: flag };
+  return readArguments({ args, allowPositionals: true, options }, HELP);
 }
 
 function wrong(what: string): Error {
-  return new Error(`${what} node dist/tools/simulator/main.js --help says what there is.`);
+  return new UsageError(`${what} ${HELP}`);
 }

@@ -220,7 +220,7 @@ export class CompiledDefinitions {
   #stale = false;
   /** ids of the browser sources that they were compiled with */
   #browser = '';
-  readonly #compiled = new Map<string, { version: number; definition: Definition }>();
+  readonly #compiled = new Map<string, { data: object; definition: Definition }>();
 
   constructor(
     private readonly config: ConfigReader,
@@ -246,14 +246,12 @@ export class CompiledDefinitions {
     // Every definition then counts other sources.
     if (names !== this.#browser) this.#compiled.clear();
     this.#browser = names;
-    const known = <T extends { id: string }>(
-      entry: { version: number; data: T },
-      make: (data: T) => Definition,
-    ) => {
+    const known = <T extends { id: string }>(entry: { data: T }, make: (data: T) => Definition) => {
       const before = this.#compiled.get(entry.data.id);
-      if (before?.version === entry.version) return before.definition;
+      // Versions may come again, if `config` was cut.
+      if (before?.data === entry.data) return before.definition;
       const definition = make(entry.data);
-      this.#compiled.set(entry.data.id, { version: entry.version, definition });
+      this.#compiled.set(entry.data.id, { data: entry.data, definition });
       return definition;
     };
     const audiences = this.config

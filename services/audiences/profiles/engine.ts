@@ -183,10 +183,11 @@ export class Engine {
     const { synced } = this.store;
     const places = Object.fromEntries(this.emitting.map(({ id }) => [id, synced[id] ?? 0]));
     const definitions = this.emitting.filter(({ id }) => ids.includes(id));
+    if (definitions.length === 0) return undefined;
     const from = Math.min(...definitions.map(({ id }) => places[id] ?? 0));
     const touches = this.store.touched(from, limit).filter(({ place }) => place <= end);
     const last = touches.at(-1);
-    if (definitions.length === 0 || !last) return undefined;
+    if (!last) return undefined;
     const looked: Record<string, number> = {};
     const after = { ...places };
     for (const { id } of definitions) {

@@ -23,7 +23,7 @@ import { StepWriter } from './write-step';
  *
  * Invariant: one step at a time, and an event is done after all writes of its step (write-step.ts).
  * After a crash, unwritten changes are computed again from the written ones, and messages that may
- * not have arrived are sent again unchanged.
+ * not have arrived are sent again with their ids and values.
  */
 export interface PartitionProcessorOptions extends EventQueueOptions, OpenOptions {
   producer: BatchProducer;

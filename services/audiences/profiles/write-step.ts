@@ -77,8 +77,8 @@ export class StepWriter {
   }
 
   /**
-   * Sends again the messages that the previous owner wrote and that may not have arrived,
-   * unchanged.
+   * Sends again the messages that the previous owner wrote and that may not have arrived, with
+   * their ids and values.
    */
   async sendUnsent(): Promise<void> {
     const { store, engine } = this.parts;
@@ -101,9 +101,10 @@ export class StepWriter {
     const known = definitions();
     const records = values.flatMap((change) => {
       const definition = known.of(change.definition);
-      return definition
-        ? identifyRecord(change, definition, { atMs: readUntilMs(), traceparent: newTraceparent() })
-        : [];
+      if (!definition) return [];
+      // One that is sent again is not newer than its value: its user may be deleted since.
+      const atMs = Math.min(change.atMs, readUntilMs());
+      return identifyRecord(change, definition, { atMs, traceparent: newTraceparent() });
     });
     watchRefused((await refused(records, this.#writing)).size);
     if (isLost()) return;

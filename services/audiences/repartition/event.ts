@@ -174,8 +174,9 @@ export class EventLog {
   ) {}
 
   /**
-   * Reads records from an offset (or the first retained one) up to an end; `done`: no more follow.
-   * @param wanted selects users; records of other users are not even decoded
+   * Reads events from an offset (or the first retained one) up to an end; `done`: no more follow.
+   * @param wanted selects users; records of other users are not even decoded, and there may be no
+   *   event before `next`
    */
   async read(
     offset: number,
@@ -190,11 +191,14 @@ export class EventLog {
       maxBytes: FETCH_BYTES,
     };
     for await (const { records, next } of scan(this.kafka, section)) {
-      if (records.length === 0) continue;
       const kept = wanted
         ? records.filter(({ key }) => key !== null && wanted(key.toString()))
         : records;
-      return { records: kept.flatMap((record) => decodeEvent(record) ?? []), next, done: false };
+      const events = kept.flatMap((record) => decodeEvent(record) ?? []);
+      // A reader that goes on behind the last event would read unusable records without end.
+      if (events.length > 0 || (wanted && records.length > 0)) {
+        return { records: events, next, done: false };
+      }
     }
     return { records: [], next: end, done: true };
   }

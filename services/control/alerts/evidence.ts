@@ -15,7 +15,11 @@ const LOOK_BACK_MS = 3_600_000;
 
 type Fact = { kind: 'evidence'; evidence: Evidence } | { kind: 'signal'; signal: Signal };
 
-export function evidenceHandler(nowMs: () => number): Handler<Fact> {
+/** @param onTrouble called once something other than successes is stored */
+export function evidenceHandler(
+  nowMs: () => number,
+  onTrouble: () => void = () => undefined,
+): Handler<Fact> {
   return {
     name: 'alerts',
     topic: ATTEMPTS,
@@ -34,7 +38,7 @@ export function evidenceHandler(nowMs: () => number): Handler<Fact> {
       }
       await addToHealth(transaction, evidence);
       await saveSignals(transaction, [...signals.values()]);
-      return undefined;
+      return signals.size > 0 || evidence.some(({ kind }) => kind !== 'ok') ? onTrouble : undefined;
     },
   };
 }

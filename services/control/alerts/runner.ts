@@ -49,6 +49,8 @@ const FRESH_MS = 10_000;
  */
 const POLL_EVERY_MS = 2_000;
 const POLL_IN_TROUBLE_MS = 5_000;
+/** While no destination is in trouble, and this process reads all evidence of one. */
+const POLL_QUIET_MS = 10_000;
 /** Pause between two looks at how far the other processes have read. */
 const OTHERS_READ_MS = 250;
 const MOST_AT_ONCE = 100;
@@ -79,8 +81,10 @@ export class Alerts {
   /** when this process last decided, or last saw that another process holds the lease */
   #soundAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
-  #polling: Promise<void> = Promise.resolve();
+  #polling: Promise<void> | undefined;
   #trouble = false;
+  /** nothing is to be decided until there is other evidence */
+  #isQuiet = false;
   #stopped = false;
 
   constructor(private readonly options: AlertsOptions) {
@@ -94,14 +98,23 @@ export class Alerts {
   }
 
   start(): void {
-    const again = () => {
-      this.#polling = this.#pollSafely().finally(() => {
-        if (!this.#stopped) {
-          this.#timer = setTimeout(again, this.#trouble ? POLL_IN_TROUBLE_MS : POLL_EVERY_MS);
-        }
-      });
-    };
-    again();
+    this.#polling = this.#pollSafely().finally(() => {
+      this.#polling = undefined;
+      if (this.#trouble) this.#pollIn(POLL_IN_TROUBLE_MS);
+      else this.#pollIn(this.#isQuiet ? POLL_QUIET_MS : POLL_EVERY_MS);
+    });
+  }
+
+  /** Decides soon: there is new evidence of trouble. */
+  wake(): void {
+    if (!this.#isQuiet) return;
+    this.#isQuiet = false;
+    if (this.#timer && !this.#polling) this.#pollIn(POLL_EVERY_MS);
+  }
+
+  #pollIn(ms: number): void {
+    clearTimeout(this.#timer);
+    if (!this.#stopped) this.#timer = setTimeout(() => this.start(), ms);
   }
 
   async stop(): Promise<void> {
@@ -118,8 +131,9 @@ export class Alerts {
   async poll(): Promise<void> {
     if (!(await this.#leads())) return;
     const [at, askedAt] = [this.options.now(), performance.now()];
+    this.#isQuiet = !this.options.isShared();
     if (await this.#readToEnds(askedAt)) {
-      await this.#decideAt(at);
+      if ((await this.#decideAt(at)) > 0) this.#isQuiet = false;
       await writeDisabledUrls(this.options);
       await this.#lasting.poll(at);
       if (await this.#isHistoryRead()) await this.#open.poll(at);
@@ -152,14 +166,18 @@ export class Alerts {
     return leads;
   }
 
-  /** @param at the time up to which the evidence is complete */
-  async #decideAt(at: Date): Promise<void> {
+  /**
+   * @param at the time up to which the evidence is complete
+   * @returns the number of destinations that may need a decision
+   */
+  async #decideAt(at: Date): Promise<number> {
     const known = await this.options.history.ask(troubled);
     const news = [...known].filter(([id, health]) =>
       isNews(health, decide(health, this.#context(id, at))),
     );
     const ids = news.map(([id]) => id);
     if (ids.length > 0) await this.#conclude(ids, at);
+    return known.size;
   }
 
   async #pollSafely(): Promise<void> {

@@ -18,6 +18,7 @@ import { type Identity } from '../http/identity';
 import { etag } from '../http/entry-patch';
 import { readJson, parseQuery } from '../http/validate';
 import { methodNotAllowed, noSuchPath, Problem } from '../http/problem';
+import { ReadPlaces } from '../http/read-places';
 
 /**
  * Finds the operation of a request by its path. A path has one spelling: same case, no
@@ -100,6 +101,7 @@ function unescaped(path: string): string {
  */
 
 export function mount(handlers: Handlers, access: Access, deps: AuditDeps): RequestHandler {
+  const places = new ReadPlaces();
   return async (req, res, next) => {
     const found = findPath(req.url);
     if (!found) {
@@ -160,7 +162,13 @@ export function mount(handlers: Handlers, access: Access, deps: AuditDeps): Requ
     const handle = handlers[operation] as (call: object) => Promise<object | undefined>;
     const audit = act && beginAudit(act, call, deps);
     try {
-      const result = await handle(call);
+      const result =
+        identity && takesPlace(operation)
+          ? // Nobody waits for the answer if the connection has ended in the meantime.
+            await places.read(identity.actor.id, async () =>
+              res.closed ? undefined : await handle(call),
+            )
+          : await handle(call);
       if (!stream) respond(res, operationOf(operation), result);
     } catch (error) {
       audit?.(error);
@@ -168,6 +176,12 @@ export function mount(handlers: Handlers, access: Access, deps: AuditDeps): Requ
     }
     audit?.();
   }
+}
+
+/** A stream has no end, and a search for events has its own bound. */
+function takesPlace(operation: OperationId): boolean {
+  const { stream } = operationOf(operation);
+  return operation.startsWith('GET ') && !stream && operation !== 'GET /lookup';
 }
 
 /** An entry has a version, which is its entity tag. */

@@ -18,7 +18,10 @@ export interface Session {
   token: string;
   /** changes with the token */
   mark: string;
-  /** the Host it was created for, and is valid for */
+  /**
+   * the Host it was created for, and is valid for: a page that reaches control by DNS rebinding has
+   * another
+   */
   host: string;
   /** ms since 1970 */
   until: number;
@@ -29,8 +32,8 @@ export const SESSION_MS = 12 * 3_600_000;
 const CLOCK_SKEW_MS = 60_000;
 /** A session ended by another process is refused here within this time. */
 const SYNC_EVERY_MS = 2_000;
-/** A process alone only has to create the key of the next period. */
-const SYNC_ALONE_MS = 3_600_000;
+/** A process alone creates the key of the next period, and writes what it could not write before. */
+const SYNC_ALONE_MS = 60_000;
 
 export interface SessionsOptions {
   history: Pick<History, 'ask'>;
@@ -49,11 +52,11 @@ export class Sessions {
   readonly #ended = new Map<string, number>();
   /** ended here, not yet written to the database */
   readonly #unwritten = new Map<string, number>();
-  /** the database has nothing new before this time, ms since 1970 */
-  #syncedUntil = 0;
-  readonly #syncing = new Periodic(SYNC_EVERY_MS, () => this.#sync());
+  readonly #syncing: Periodic;
 
   constructor(private readonly options: SessionsOptions) {
+    const everyMs = options.isOnlyProcess ? SYNC_ALONE_MS : SYNC_EVERY_MS;
+    this.#syncing = new Periodic(everyMs, () => this.#sync());
     this.#keys = new SessionKeys(options.secretKeys, options.adminToken);
   }
 
@@ -72,7 +75,6 @@ export class Sessions {
    * knows.
    */
   sync(): Promise<void> {
-    this.#syncedUntil = 0;
     return this.#syncing.now();
   }
 
@@ -120,7 +122,6 @@ export class Sessions {
   async #sync(): Promise<void> {
     const { history, log, now } = this.options;
     const nowMs = now();
-    if (nowMs < this.#syncedUntil) return;
     for (const ended of [this.#ended, this.#unwritten]) {
       for (const [id, until] of ended) if (until <= nowMs) ended.delete(id);
     }
@@ -137,7 +138,6 @@ export class Sessions {
       this.#keys.use(keys);
       for (const { id, until } of ended) this.#ended.set(id, until);
       for (const { id } of unwritten) this.#unwritten.delete(id);
-      if (this.options.isOnlyProcess) this.#syncedUntil = nowMs + SYNC_ALONE_MS;
     } catch (error) {
       const level = unwritten.length > 0 ? 'warn' : 'debug';
       log[level]({ unwritten: unwritten.length, reason: messageOf(error) }, 'sessions.not_synced');

@@ -28,6 +28,8 @@ const READ_BACK_RECORDS = 2_000;
  * freed.
  */
 const DELETIONS_EVERY_MS = 1_000;
+/** A process alone knows each deletion at once, and hides its calls. */
+const FREE_EVERY_MS = 10_000;
 
 export interface Events {
   readonly ring: EventBuffer;
@@ -81,9 +83,10 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   };
   const tails = await Promise.all([follow(MESSAGES, true), follow(REJECTED, false)]);
   let purged = 0;
-  const deletions = new Periodic(DELETIONS_EVERY_MS, async () => {
+  const { isOnlyProcess } = options;
+  const deletions = new Periodic(isOnlyProcess ? FREE_EVERY_MS : DELETIONS_EVERY_MS, async () => {
     // No user can be deleted while the database is away.
-    if (!options.isOnlyProcess) await history.learnDeletions().catch(() => undefined);
+    if (!isOnlyProcess) await history.learnDeletions().catch(() => undefined);
     if (forgotten.latestSeq === purged) return;
     purged = forgotten.latestSeq;
     ring.purge();

@@ -72,7 +72,8 @@ interface Reader {
 export class EventStreams {
   /** by token. One without streams stays to the end of its second, so that no token begins anew. */
   readonly #owners = new Map<string, Owner>();
-  readonly #timers: NodeJS.Timeout[];
+  /** while there are streams */
+  #timers: NodeJS.Timeout[] = [];
   #stopped = false;
 
   /**
@@ -87,12 +88,7 @@ export class EventStreams {
       show: (entry: Entry, work: RequestWork) => DebugEvent;
     },
     private readonly cpu: () => number = cpuMs,
-  ) {
-    this.#timers = [
-      setInterval(() => this.#ping(), PING_MS).unref(),
-      setInterval(() => this.#nextSecond(), 1_000).unref(),
-    ];
-  }
+  ) {}
 
   /**
    * Starts a stream: first those of the given events that the filter selects, then each new one.
@@ -116,6 +112,7 @@ export class EventStreams {
       throw new AppError('overloaded', 'Too many streams are open; try again shortly', true);
     }
     this.#owners.set(token, owner);
+    this.#startTimers();
     // Proxies must not buffer the stream.
     response.status(200).set({ 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
     response.flushHeaders();
@@ -170,8 +167,21 @@ export class EventStreams {
 
   stop(): void {
     this.#stopped = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#stopTimers();
     for (const { response } of this.#readers()) response.end();
+  }
+
+  #startTimers(): void {
+    if (this.#timers.length > 0) return;
+    this.#timers = [
+      setInterval(() => this.#ping(), PING_MS).unref(),
+      setInterval(() => this.#nextSecond(), 1_000).unref(),
+    ];
+  }
+
+  #stopTimers(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#timers = [];
   }
 
   /**
@@ -227,12 +237,15 @@ export class EventStreams {
   }
 
   #write(reader: Reader, text: string): void {
-    if (reader.skipped > 0) {
-      const { skipped } = reader;
-      reader.skipped = 0;
-      this.#send(reader, `event: skipped\ndata: ${JSON.stringify({ count: skipped })}\n\n`);
-    }
+    this.#tellSkipped(reader);
     this.#send(reader, text);
+  }
+
+  #tellSkipped(reader: Reader): void {
+    const { skipped: count } = reader;
+    if (count === 0) return;
+    reader.skipped = 0;
+    this.#send(reader, `event: skipped\ndata: ${JSON.stringify({ count })}\n\n`);
   }
 
   #send(reader: Reader, text: string): void {
@@ -255,7 +268,12 @@ export class EventStreams {
       if (owner.readers.size === 0) this.#owners.delete(owner.token);
     }
     this.recheck();
-    for (const reader of this.#readers()) this.#giveMissed(reader);
+    for (const reader of this.#readers()) {
+      this.#giveMissed(reader);
+      // No event may follow for long.
+      if (reader.missed.length === 0 && reader.fullSince === undefined) this.#tellSkipped(reader);
+    }
+    if (this.#owners.size === 0) this.#stopTimers();
   }
 }
 

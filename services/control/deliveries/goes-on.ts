@@ -14,8 +14,10 @@ export interface AtDestination {
   /** null: it was deleted */
   name: string | null;
   isPaused: boolean;
-  /** the circuits of its URLs that are on, if all of them are open; else empty */
-  away: readonly Pick<CircuitRow, 'at'>[];
+  /** ids of its URLs that are on */
+  urls: readonly string[];
+  /** the open circuits of these */
+  circuits: readonly Pick<CircuitRow, 'url' | 'at'>[];
   /** undefined: it had no attempt yet */
   health: Health | undefined;
 }
@@ -39,6 +41,7 @@ export function goesOnOf(row: DeliveryRow, at: AtDestination, now: Now): GoesOn 
   if (!isUnderWay(row.status)) return null;
   const { reason } = standing(row, at.isPaused);
   const plannedAt = row.nextAt ?? row.acceptedAt;
+  const away = awayOf(row, at);
   const goesOn = (
     when: GoesOn['when'],
     atMs: number | null,
@@ -56,13 +59,13 @@ export function goesOnOf(row: DeliveryRow, at: AtDestination, now: Now): GoesOn 
   switch (when) {
     case 'at':
       // It keeps its plan while its endpoint is away, and is not sent before the endpoint answers.
-      return reason === 'backoff' && at.away.length > 0
+      return reason === 'backoff' && away.length > 0
         ? goesOn('on_answer', plannedAt, Math.max(plannedAt, now.nowMs + SENT_WITHIN_MS))
         : goesOn(when, reason === null ? row.acceptedAt : plannedAt, null);
     case 'not_before':
       return goesOn(when, plannedAt, null);
     case 'on_answer':
-      return goesOn(when, null, nextCheckBy(row, reason, at, now));
+      return goesOn(when, null, nextCheckBy(row, reason, { away, health: at.health }, now));
     case 'on_release':
       return goesOn(when, null, null);
   }
@@ -82,6 +85,22 @@ function givenUpAt(
 
 const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
+/**
+ * Returns the circuits of the URLs that the delivery still goes to, if all of them are open; else
+ * none. A URL that rejected it gets it no more.
+ */
+function awayOf({ tries, replay }: DeliveryRow, { urls, circuits }: AtDestination) {
+  const rejected = new Set(
+    tries
+      .filter((each) => each.replay === replay)
+      .flatMap((each) => each.urls.filter(({ outcome }) => outcome === 'rejected'))
+      .map(({ url }) => url),
+  );
+  const wanted = urls.filter((id) => !rejected.has(id));
+  const open = circuits.filter(({ url }) => wanted.includes(url));
+  return open.length < wanted.length ? [] : open;
+}
+
 /** The last failure, unless something was delivered since. */
 function lastCheckOf(health: Health | undefined): GoesOn['lastCheck'] {
   const lastError = lastErrorOf(health);
@@ -95,7 +114,7 @@ function lastCheckOf(health: Health | undefined): GoesOn['lastCheck'] {
 function nextCheckBy(
   { nextAt, acceptedAt }: DeliveryRow,
   reason: string | null,
-  { away, health }: AtDestination,
+  { away, health }: Pick<AtDestination, 'health'> & { away: readonly Pick<CircuitRow, 'at'>[] },
   { nowMs, tiersMs }: Now,
 ): number {
   if (reason === 'circuit_open') {

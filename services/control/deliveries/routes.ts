@@ -194,14 +194,14 @@ async function presentOf(deps: DeliveryDeps, rows: readonly DeliveryRow[]): Prom
     windowMs,
     at: (id) => {
       const { name = null, paused = false, webhooks = [] } = config.destination(id)?.data ?? {};
-      const on = webhooks.filter(({ disabled }) => !disabled);
-      const open = circuits.filter(({ destination, url }) => {
-        return destination === id && on.some((webhook) => webhook.id === url);
-      });
+      const urls = webhooks.filter(({ disabled }) => !disabled).map((webhook) => webhook.id);
       return {
         name,
         isPaused: paused,
-        away: open.length < on.length ? [] : open,
+        urls,
+        circuits: circuits.filter(
+          ({ destination, url }) => destination === id && urls.includes(url),
+        ),
         health: health.get(id),
       };
     },

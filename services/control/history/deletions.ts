@@ -1,5 +1,5 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { DELETIONS_KEPT_MS } from '../../../shared/model/deletion';
+import { DELETIONS_KEPT_MS, DeletedUsers } from '../../../shared/model/deletion';
 import { databaseJson, type Database, type Queries, type Row } from './database';
 import { storedId } from './stored-id';
 
@@ -110,11 +110,9 @@ function fromRow(row: Row): Deletion {
  * so a process that writes rows first reads new deletions in the same transaction.
  */
 export class Forgotten {
-  readonly #byUser: ById = new Map();
-  readonly #byVisitor: ById = new Map();
+  readonly #users = new DeletedUsers();
   /** sequence number of the last known deletion */
   #seq = 0;
-  #latestAt = 0;
 
   /** Changes with each new deletion. */
   get latestSeq(): number {
@@ -137,9 +135,8 @@ export class Forgotten {
       anonymous: string;
       sources: string;
     }>(
-      `select seq, at, sources, case when at >= $2::bigint then users else '[]' end as users,
-         case when at >= $2::bigint then anonymous else '[]' end as anonymous
-       from waypost.deletions where seq > $1::bigint order by seq`,
+      `select seq, at, users, anonymous, sources from waypost.deletions where seq > $1::bigint
+       and (at >= $2::bigint or seq = (select max(seq) from waypost.deletions)) order by seq`,
       [this.#seq, nowMs - DELETIONS_KEPT_MS],
     );
     for (const { seq, at, users, anonymous, sources } of rows) {
@@ -170,13 +167,8 @@ export class Forgotten {
     anonymous,
     sources,
   }: Pick<Deletion, 'at' | 'users' | 'anonymous' | 'sources'>): void {
-    for (const [ids, byId] of [
-      [users, this.#byUser] as const,
-      [anonymous, this.#byVisitor] as const,
-    ]) {
-      for (const id of ids.map(asStored)) byId.set(id, [...(byId.get(id) ?? []), { at, sources }]);
-      if (ids.length > 0) this.#latestAt = Math.max(this.#latestAt, at);
-    }
+    for (const id of users) this.#users.add({ userId: asStored(id), at, sources });
+    for (const id of anonymous) this.#users.add({ anonymousId: asStored(id), at, sources });
   }
 
   /** Returns whether the user or visitor of an event was deleted after its acceptance. */
@@ -184,38 +176,38 @@ export class Forgotten {
     { userId, anonymousId, source }: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source'>,
     atMs: number,
   ): boolean {
-    // Most records are newer than any deletion and need no look-up.
-    if (atMs >= this.#latestAt) return false;
-    const sent = { source, atMs };
-    return wasDeleted(this.#byUser, userId, sent) || wasDeleted(this.#byVisitor, anonymousId, sent);
+    return (
+      (userId !== undefined && this.#covers({ userId }, source, atMs)) ||
+      (anonymousId !== undefined && this.#covers({ anonymousId }, source, atMs))
+    );
   }
 
   /** Returns whether a user was deleted after this time, for all sources or for some. */
   wasDeletedSince(userId: string, atMs: number): boolean {
-    return (this.#byUser.get(asStored(userId)) ?? []).some(({ at }) => atMs < at);
+    const sources = this.#users.deletedSources(asStored(userId), atMs);
+    return sources === 'all' || sources.length > 0;
   }
 
   /** Returns whether any of these users or visitors was deleted after this time. */
   hides(ids: () => readonly string[], source: string, atMs: number): boolean {
-    if (atMs >= this.#latestAt) return false;
-    const sent = { source, atMs };
-    return ids().some(
-      (id) => wasDeleted(this.#byUser, id, sent) || wasDeleted(this.#byVisitor, id, sent),
-    );
+    if (atMs >= this.#users.latestAt) return false;
+    return ids().some((id) => this.has({ userId: id, anonymousId: id, source }, atMs));
   }
-}
 
-type ById = Map<string, Pick<Deletion, 'at' | 'sources'>[]>;
-
-function wasDeleted(
-  byId: ById,
-  id: string | undefined,
-  { source, atMs }: { source: string; atMs: number },
-): boolean {
-  if (id === undefined || byId.size === 0) return false;
-  return (byId.get(asStored(id)) ?? []).some(
-    ({ at, sources }) => atMs < at && (sources === null || sources.includes(source)),
-  );
+  #covers(
+    { userId, anonymousId }: Pick<DeliveryEvent, 'userId' | 'anonymousId'>,
+    sourceId: string,
+    acceptedAt: number,
+  ): boolean {
+    // Most records are newer than any deletion and need no look-up.
+    if (acceptedAt >= this.#users.latestAt) return false;
+    return this.#users.covers({
+      userId: userId && asStored(userId),
+      anonymousId: anonymousId && asStored(anonymousId),
+      sourceId,
+      acceptedAt,
+    });
+  }
 }
 
 /** Returns a text as the database stores it. */

@@ -84,22 +84,8 @@ export class CountSums {
   }
 
   add({ destination, minute, what, count }: MinuteCount): void {
-    increase(this.#of(destination, minute), what, count);
-  }
-
-  /**
-   * Counts a delivery whose first attempt succeeded: the same as `countsOf`, without an object for
-   * each count.
-   */
-  addDelivered(
-    destination: string,
-    { acceptedAt, settledAt }: { acceptedAt: number; settledAt: number },
-  ): void {
-    if (destination === ALERTS_ID) return;
-    const counts = this.#of(destination, Math.floor(settledAt / MINUTE_MS) * MINUTE_MS);
-    for (const what of ['attempts', 'delivered', took({ acceptedAt, settledAt })]) {
-      increase(counts, what, 1);
-    }
+    const counts = within(within(this.#byMinute, destination), minute);
+    counts.set(what, (counts.get(what) ?? 0) + count);
   }
 
   /** Returns the sums that are not zero, in the order in which all processes lock their rows. */
@@ -117,18 +103,10 @@ export class CountSums {
         a.minute - b.minute || inOrder(a.destination, b.destination) || inOrder(a.what, b.what),
     );
   }
-
-  #of(destination: string, minute: number): Map<string, number> {
-    return within(within(this.#byMinute, destination), minute);
-  }
 }
 
 function inOrder(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
-}
-
-function increase(counts: Map<string, number>, what: string, count: number): void {
-  counts.set(what, (counts.get(what) ?? 0) + count);
 }
 
 /** Returns the map that a map has for this key; a new one if it has none. */

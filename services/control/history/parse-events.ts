@@ -1,15 +1,12 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { readRecord } from '../../../shared/model/attempt-rows';
+import { readEvents } from '../../../shared/model/attempt-rows';
 import { timeOf } from '../../../shared/model/time';
 import { type InRecord } from '../../../shared/kafka/port';
-import { type DeliveredRow, openRows } from './delivered-row';
 import { isId } from './stored-id';
 
 /** Reads the records of `attempts` for the history. Pure. */
 
-/** An event of a delivery, or the row of its first attempt. */
-export type DeliveryEntry = DeliveryEvent | DeliveredRow;
-export type Event = DeliveryEntry | CircuitEvent;
+export type Event = DeliveryEvent | CircuitEvent;
 
 /** Most that the clock of ingest may be ahead of the broker's. */
 const MAX_AHEAD_MS = 86_400_000;
@@ -22,9 +19,7 @@ export function parseEvents({
   timestampMs,
 }: Pick<InRecord, 'value' | 'timestampMs'>): (Event | undefined)[] {
   try {
-    return readRecord(value, openRows).map((event) =>
-      isUsable(event, timestampMs) ? event : undefined,
-    );
+    return readEvents(value).map((event) => (isUsable(event, timestampMs) ? event : undefined));
   } catch {
     return [undefined];
   }
@@ -32,9 +27,6 @@ export function parseEvents({
 
 /** Checks the fields that the history relies on. @throws TypeError for some that are missing */
 function isUsable(event: Event, timestampMs: number): boolean {
-  // Each day has its table: retention would never drop a table of the year 9999.
-  const isTimely = (acceptedAtMs: number) => acceptedAtMs <= timestampMs + MAX_AHEAD_MS;
-  if (event.kind === 'delivered') return isTimely(event.acceptedAtMs);
   if (!KINDS.has(event.kind) || !isId(event.destination) || !isTime(event.at)) return false;
   if (event.kind === 'circuit') return isId(event.url);
   const { delivery, message, source, type, acceptedAt, expiresAt, replay, hop, n, record } = event;
@@ -48,7 +40,8 @@ function isUsable(event: Event, timestampMs: number): boolean {
     isInteger(partition) &&
     isInteger(offset);
   if (!haveTexts || !haveNumbers || !isTime(acceptedAt) || !isTime(expiresAt)) return false;
-  return isTimely(timeOf(acceptedAt));
+  // Each day has its table: retention would never drop a table of the year 9999.
+  return timeOf(acceptedAt) <= timestampMs + MAX_AHEAD_MS;
 }
 
 function isTime(value: unknown): boolean {

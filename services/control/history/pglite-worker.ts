@@ -1,4 +1,5 @@
 import { setPriority } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { messageOf } from '../../../shared/runtime/errors';
@@ -54,6 +55,8 @@ const SETTINGS = [
 const STATISTICS = 30;
 
 async function create(dir: string): Promise<void> {
+  // The process ends before optimised code would pay.
+  setFlagsFromString('--liftoff-only');
   const database = await PGlite.create(dir);
   for (const setting of SETTINGS) await database.query(`alter system set ${setting}`);
   await database.close();

@@ -14,7 +14,8 @@ import { CountSums, countsOf } from './minute-counts';
 import { addCounts } from './stored-counts';
 import { moveResponses, RESPONSE_COLUMNS, responseLine, type ResponseRow } from './responses';
 import { closeAnswered, turnCircuits } from './circuits';
-import { type DeliveryEntry, type Event } from './parse-events';
+import { type Event } from './parse-events';
+import { timeOf } from '../../../shared/model/time';
 
 /**
  * Writes events of `attempts` in batches.
@@ -29,7 +30,7 @@ import { type DeliveryEntry, type Event } from './parse-events';
 export type Touched = Map<string, number>;
 
 /** Returns whether an event may be written. */
-export type Admit = (entry: DeliveryEntry) => boolean;
+export type Admit = (event: DeliveryEvent) => boolean;
 
 /** What a transaction did, which holds once it is committed. */
 export interface Recorded {
@@ -46,7 +47,7 @@ export async function recordEvents(
   parts: readonly TablePartition[],
   admit: Admit = () => true,
 ): Promise<Recorded> {
-  const byDelivery = new Map<string, DeliveryEntry[]>();
+  const byDelivery = new Map<string, DeliveryEvent[]>();
   const circuits: CircuitEvent[] = [];
   for (const event of events) {
     if (event.kind === 'circuit') {
@@ -71,7 +72,7 @@ export async function recordEvents(
     }
     await addCounts(transaction, counts.all());
     await turnCircuits(transaction, circuits);
-    await closeAnswered(transaction, () => deliveries.flat().map(eventIn));
+    await closeAnswered(transaction, () => deliveries.flat());
     return { made, touched };
   };
   // One of the deliveries may exist already; then the rest of the transaction must go on.
@@ -89,7 +90,7 @@ export async function recordEvents(
   return write(false);
 }
 
-function byTimeAndId([one]: DeliveryEntry[], [other]: DeliveryEntry[]): number {
+function byTimeAndId([one]: DeliveryEvent[], [other]: DeliveryEvent[]): number {
   if (!one || !other) return 0;
   return acceptedAtIn(one) - acceptedAtIn(other) || (one.delivery < other.delivery ? -1 : 1);
 }
@@ -98,25 +99,21 @@ const UNIQUE_VIOLATION = '23505';
 
 /** Separates the deliveries whose first event says that it is the first of all. */
 function split(
-  deliveries: DeliveryEntry[][],
-): [first: DeliveryEntry[][], later: DeliveryEntry[][]] {
-  const first: DeliveryEntry[][] = [];
-  const later: DeliveryEntry[][] = [];
+  deliveries: DeliveryEvent[][],
+): [first: DeliveryEvent[][], later: DeliveryEvent[][]] {
+  const first: DeliveryEvent[][] = [];
+  const later: DeliveryEvent[][] = [];
   for (const events of deliveries) (events[0] && isFirst(events[0]) ? first : later).push(events);
   return [first, later];
 }
 
-function eventIn(entry: DeliveryEntry): DeliveryEvent {
-  return entry.kind === 'delivered' ? entry.event() : entry;
-}
-
-export function acceptedAtIn(entry: DeliveryEntry): number {
-  return entry.kind === 'delivered' ? entry.acceptedAtMs : Date.parse(entry.acceptedAt);
+/** @returns ms since 1970 */
+export function acceptedAtIn({ acceptedAt }: DeliveryEvent): number {
+  return timeOf(acceptedAt);
 }
 
 /** A dead letter follows its attempt, which may have been in the previous batch. */
-function isFirst(event: DeliveryEntry): boolean {
-  if (event.kind === 'delivered') return true;
+function isFirst(event: DeliveryEvent): boolean {
   return (
     event.hop === 0 &&
     event.replay === 0 &&
@@ -127,12 +124,12 @@ function isFirst(event: DeliveryEntry): boolean {
 
 function fold(
   before: DeliveryRow | undefined,
-  entries: DeliveryEntry[],
+  events: readonly DeliveryEvent[],
   counts: CountSums,
 ): DeliveryRow | undefined {
   let row = before;
-  for (const entry of entries) {
-    const after = applyEvent(row, eventIn(entry));
+  for (const event of events) {
+    const after = applyEvent(row, event);
     for (const count of countsOf(row, after)) counts.add(count);
     row = after;
   }
@@ -142,25 +139,17 @@ function fold(
 /** @throws `23505` if one of the deliveries exists already */
 async function add(
   transaction: Transaction,
-  deliveries: DeliveryEntry[][],
+  deliveries: DeliveryEvent[][],
   counts: CountSums,
 ): Promise<void> {
   const lines: string[] = [];
   const responses: string[] = [];
-  for (const entries of deliveries) {
-    const [only] = entries;
-    if (entries.length === 1 && only?.kind === 'delivered') {
-      only.count(counts);
-      lines.push(only.line());
-      const response = only.responseLine();
-      if (response !== undefined) responses.push(response);
-    } else {
-      const folded = fold(undefined, entries, counts);
-      if (!folded) continue;
-      const { row, added } = moveResponses(undefined, folded);
-      lines.push(toCopy(row));
-      responses.push(...added.map(responseLine));
-    }
+  for (const events of deliveries) {
+    const folded = fold(undefined, events, counts);
+    if (!folded) continue;
+    const { row, added } = moveResponses(undefined, folded);
+    lines.push(toCopy(row));
+    for (const response of added) responses.push(responseLine(response));
   }
   await copyLines(transaction, 'waypost.deliveries', COLUMNS, lines);
   await copyLines(transaction, 'waypost.responses', RESPONSE_COLUMNS, responses);
@@ -181,7 +170,7 @@ async function copyLines(
  */
 async function change(
   transaction: Transaction,
-  deliveries: DeliveryEntry[][],
+  deliveries: DeliveryEvent[][],
   counts: CountSums,
 ): Promise<number[]> {
   if (deliveries.length === 0) return [];
@@ -242,7 +231,7 @@ async function removeResponses(
 
 async function makeParts(
   { kind, query }: Transaction,
-  deliveries: DeliveryEntry[][],
+  deliveries: DeliveryEvent[][],
   parts: readonly TablePartition[],
 ): Promise<{ made: TablePartition[]; touched: Touched }> {
   const made: TablePartition[] = [];

@@ -36,27 +36,52 @@ interface MovedResponses {
  */
 export function moveResponses(before: DeliveryRow | undefined, after: DeliveryRow): MovedResponses {
   const known = before ? placesIn(before.tries).map(({ seq }) => seq) : [];
-  const next = Math.max(-1, ...known) + 1;
-  const given = after.tries
-    .flatMap(({ urls }) => urls.flatMap(({ response }) => response ?? []))
-    .filter((response) => !isEmptyResponse(response));
-  const places = new Map<StoredResponse, StoredPlace>(
-    given.map((response, i) => [response, { seq: next + i, bytes: storedBytes(response) }]),
-  );
-  const kept = newestOf([...placesIn(after.tries), ...places.values()]);
-  const moved = (tried: TriedUrl): TriedUrl => {
-    const { response, stored, ...url } = tried;
-    if (response && isEmptyResponse(response)) return tried;
-    const place = response ? places.get(response) : stored;
-    return place && kept.has(place.seq) ? { ...url, stored: place } : url;
-  };
-  const tries = after.tries.map((each) => ({ ...each, urls: each.urls.map(moved) }));
-  const { id: delivery, acceptedAt } = after;
+  let next = Math.max(-1, ...known) + 1;
   const added: ResponseRow[] = [];
-  for (const [response, { seq }] of places) {
-    if (kept.has(seq)) added.push({ acceptedAt, delivery, seq, text: copiedJson(response) });
+  const moved = (tried: TriedUrl): TriedUrl => {
+    const { response } = tried;
+    if (!response || isEmptyResponse(response)) return tried;
+    const { text, bytes } = writtenOf(response);
+    const seq = next++;
+    added.push({ acceptedAt: after.acceptedAt, delivery: after.id, seq, text });
+    return withPlace(tried, { seq, bytes });
+  };
+  const tries = withUrls(after.tries, moved);
+  const row = Object.assign({}, after, { tries });
+  const places = placesIn(tries);
+  const bytes = places.reduce((sum, place) => sum + place.bytes, 0);
+  // Most deliveries have one attempt.
+  if (known.length === 0 && bytes <= MOST_RESPONSE_BYTES) return { row, added, removed: [] };
+  const kept = newestOf(places);
+  const fits = (tried: TriedUrl): TriedUrl =>
+    tried.stored && !kept.has(tried.stored.seq) ? withPlace(tried, undefined) : tried;
+  row.tries = withUrls(tries, fits);
+  return {
+    row,
+    added: added.filter(({ seq }) => kept.has(seq)),
+    removed: known.filter((seq) => !kept.has(seq)),
+  };
+}
+
+/** Copies with `Object.assign`: V8 makes dictionaries of copies by `...`. */
+function withUrls(tries: readonly Try[], change: (url: TriedUrl) => TriedUrl): Try[] {
+  return tries.map((each) => Object.assign({}, each, { urls: each.urls.map(change) }));
+}
+
+function withPlace(tried: TriedUrl, stored: StoredPlace | undefined): TriedUrl {
+  return Object.assign({}, tried, { response: undefined, stored });
+}
+
+/** The rows of a record share their responses. */
+const written = new WeakMap<StoredResponse, { text: string; bytes: number }>();
+
+function writtenOf(response: StoredResponse): { text: string; bytes: number } {
+  let known = written.get(response);
+  if (!known) {
+    known = { text: copiedJson(response), bytes: storedBytes(response) };
+    written.set(response, known);
   }
-  return { row: { ...after, tries }, added, removed: known.filter((seq) => !kept.has(seq)) };
+  return known;
 }
 
 function placesIn(tries: readonly Try[]): StoredPlace[] {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { thinSyncs } from './syncs';
@@ -16,7 +17,7 @@ import {
   tablesOf,
   type SizedPartition,
 } from './table-partitions';
-import { type DeliveryEntry, type Event } from './parse-events';
+import { type Event } from './parse-events';
 import { acceptedAtIn, readParts, recordEvents } from './record-events';
 
 /** Keeps the history within its time and size limits. */
@@ -36,11 +37,11 @@ const VACUUM_AFTER_ROWS = 20_000;
 /** Work on a large partition may take longer than the statement timeout of queries. */
 const UNHURRIED = 'set local statement_timeout = 0';
 
-/** Deletions are needed as long as `attempts` may still contain records of their users. */
-const DELETIONS_MS = 30 * 86_400_000;
-
 /** Longer than a year, because questions about a change come late. */
 const AUDIT_MS = 400 * 86_400_000;
+
+/** As long before its end as the certificate of a server is tracked (alerts/signals.ts). */
+const SIGNALS_MS = 60 * 86_400_000;
 
 /**
  * Longer than indexing a large partition takes. After a crash another process takes over retention
@@ -108,8 +109,7 @@ export class StoredDeliveries {
     );
     const parts = this.#isOutdated ? await readParts(transaction) : this.#parts;
     await forgotten.learn(transaction, transaction.kind, now());
-    const admit = (entry: DeliveryEntry) =>
-      !forgotten.has(entry.kind === 'delivered' ? entry.sender : entry, acceptedAtIn(entry));
+    const admit = (event: DeliveryEvent) => !forgotten.has(event, acceptedAtIn(event));
     this.#isOutdated = true;
     const { made, touched } = await recordEvents(transaction, kept, parts, admit);
     return () => {
@@ -169,11 +169,14 @@ export async function keepWithin(
   for (const part of partsToIndex(left, { nowMs, written })) {
     await each(part.name, () => indexPart(database, part));
   }
+  // Deletions stay, as a proof.
   const old: Record<string, [where: string, beforeMs: number]> = {
-    deletions: ['at < $1', Math.min(sinceMs, nowMs - DELETIONS_MS)],
     audit: ['at < $1', nowMs - AUDIT_MS],
     notices: [`at < $1 and ended_at is not null and alert <> 'due'`, nowMs - AUDIT_MS],
     circuits: [`state = 'closed' and at < $1`, sinceMs],
+    replays: [`status not in ('counting', 'running') and at < $1`, nowMs - AUDIT_MS],
+    // A server that is still called is reported again.
+    signals: ['at < $1', nowMs - SIGNALS_MS],
   };
   await each('destination_versions', () => dropVersions(database, sinceMs));
   for (const [table, [where, beforeMs]] of Object.entries(old)) {

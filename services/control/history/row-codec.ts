@@ -78,7 +78,7 @@ export function toColumns(row: DeliveryRow): Record<Column, unknown> {
   };
 }
 
-export const NULL = '\\N';
+const NULL = '\\N';
 /** A text of PostgreSQL cannot contain NUL. */
 const ESCAPED: Record<string, string> = {
   '\\': '\\\\',
@@ -95,39 +95,42 @@ const ALL_SPECIAL = new RegExp(SPECIAL, 'g');
  * break.
  */
 export function toCopy(row: DeliveryRow): string {
-  const {
-    id,
-    message,
-    source,
-    destination,
-    type,
-    event,
-    userId,
-    anonymousId,
-    reason,
-    record,
-    job,
-  } = row;
-  // Fields rarely need escaping, so one test covers them all.
-  const plain = !SPECIAL.test(
-    `${id}${message}${source}${destination}${type}${record}${userId ?? ''}${anonymousId ?? ''}${reason ?? ''}${event ?? ''}`,
-  );
-  const field = (value: string | null) => (value === null ? NULL : plain ? value : escaped(value));
   const last = lastOf(row);
   const batches = batchesOf(row.tries);
-  return (
-    `${row.acceptedAt}\t${field(id)}\t${field(message)}\t${field(source)}\t${field(destination)}\t${field(type)}\t` +
-    `${field(userId)}\t${row.status}\t${field(reason)}\t${row.expiresAt}\t${row.nextAt ?? NULL}\t${row.settledAt ?? NULL}\t` +
-    `${row.replay}\t${row.hop}\t${row.made}\t${row.test ? 't' : 'f'}\t${field(record)}\t` +
-    `${copiedJson(row.tries)}\t${field(anonymousId)}\t` +
-    `${field(event)}\t${last.status ?? NULL}\t${escapedOrNull(last.error?.code)}\t${escapedOrNull(row.deadError)}\t` +
-    `${batches ? copiedList(batches) : NULL}\t${field(job)}\t${row.jobResult ?? NULL}`
-  );
+  // A text joined by `+` or `${…}` takes three times the memory of its result until it is written.
+  return [
+    row.acceptedAt,
+    copied(row.id),
+    copied(row.message),
+    copied(row.source),
+    copied(row.destination),
+    copied(row.type),
+    copiedOrNull(row.userId),
+    row.status,
+    copiedOrNull(row.reason),
+    row.expiresAt,
+    row.nextAt ?? NULL,
+    row.settledAt ?? NULL,
+    row.replay,
+    row.hop,
+    row.made,
+    row.test ? 't' : 'f',
+    copied(row.record),
+    copiedJson(row.tries),
+    copiedOrNull(row.anonymousId),
+    copiedOrNull(row.event),
+    last.status ?? NULL,
+    copiedOrNull(last.error?.code),
+    copiedOrNull(row.deadError),
+    batches ? copiedList(batches) : NULL,
+    copiedOrNull(row.job),
+    row.jobResult ?? NULL,
+  ].join('\t');
 }
 
 /** Returns an array of PostgreSQL. Its elements are quoted as in JSON. */
-export function copiedList(items: readonly string[]): string {
-  return escaped(`{${items.map((item) => JSON.stringify(item)).join(',')}}`);
+function copiedList(items: readonly string[]): string {
+  return copied(`{${items.map((item) => JSON.stringify(item)).join(',')}}`);
 }
 
 /** Returns a value as JSON. JSON contains none of the other special characters. */
@@ -138,15 +141,11 @@ export function copiedJson(value: unknown): string {
 
 /** Returns a text as it is in a line. */
 export function copied(text: string): string {
-  return SPECIAL.test(text) ? escaped(text) : text;
+  return SPECIAL.test(text) ? text.replace(ALL_SPECIAL, (each) => ESCAPED[each] ?? each) : text;
 }
 
-function escapedOrNull(value: string | null | undefined): string {
-  return value == null ? NULL : escaped(value);
-}
-
-function escaped(value: string): string {
-  return value.replace(ALL_SPECIAL, (each) => ESCAPED[each] ?? each);
+function copiedOrNull(text: string | null | undefined): string {
+  return text == null ? NULL : copied(text);
 }
 
 export function fromColumns(columns: Row): DeliveryRow {

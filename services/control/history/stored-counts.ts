@@ -15,14 +15,24 @@ export const ALL = '';
 const SHARE = 1 / 4;
 /** A row with its index. */
 const ROW_BYTES = 181;
+/** Of the rows, dropped beyond what is too much, so that this is seldom. */
+const SPARE = 1 / 10;
+/** Of these minutes none is dropped. */
+const LATEST_MS = 2 * HOUR_MS;
+/** In the table `meta`: minutes before this time are dropped, or about to be. */
+const MINUTES_FROM = 'minutes_from';
 /** Otherwise the rows that are dropped and those that are written could be locked in two orders. */
 const ONE_WRITER = 'lock table waypost.counts in share row exclusive mode';
+
+function hourOf(ms: number): number {
+  return Math.floor(ms / HOUR_MS) * HOUR_MS;
+}
 
 /** The rows of minutes and of hours, each in the order in which all processes lock them. */
 function rowsOf(counts: readonly MinuteCount[]) {
   const [minutes, hours] = [new CountSums(), new CountSums()];
   for (const count of counts) {
-    const hour = Math.floor(count.minute / HOUR_MS) * HOUR_MS;
+    const hour = hourOf(count.minute);
     for (const destination of [count.destination, ALL]) {
       minutes.add({ ...count, destination });
       hours.add({ ...count, destination, minute: hour });
@@ -55,33 +65,103 @@ export async function bytesOfCounts({ query }: Queries): Promise<number> {
   return row?.bytes ?? 0;
 }
 
-/** Drops the minutes before the last day, and what is too old or too much: minutes before hours. */
+/**
+ * Drops the minutes before the last day, and what is too old or too much: first old minutes, then
+ * old hours.
+ */
 export async function keepCounts(
   database: Database,
   { sinceMs, maxBytes }: { sinceMs: number; maxBytes: number },
   nowMs: number,
 ): Promise<void> {
+  await dropMinutes(database, hourOf(Math.max(nowMs - DAY_MS, sinceMs)));
+  await dropBefore(database, 60, sinceMs);
   const most = Math.floor(bytesForCounts(maxBytes) / ROW_BYTES);
-  const hourOf = (ms: number) => Math.floor(ms / HOUR_MS) * HOUR_MS;
-  const keep = { 1: Math.max(hourOf(nowMs - DAY_MS), sinceMs), 60: sinceMs };
-  await database.transaction(async ({ query }) => {
-    const rows = await query<{ minutes: 1 | 60; hour: number; count: number }>(
+  if ((await estimatedRows(database)) <= most) return;
+  const from = countsToKeep(await rowsByHour(database), most * (1 - SPARE), nowMs);
+  await dropMinutes(database, from.minutes);
+  await dropBefore(database, 60, from.hours);
+  await database.query('analyze waypost.counts');
+}
+
+/** Looking at each row takes long; the database's own estimate is a few per cent off. */
+async function estimatedRows({ query }: Queries): Promise<number> {
+  const [row] = await query<{ rows: number }>(
+    `select reltuples::bigint as rows from pg_class where oid = 'waypost.counts'::regclass`,
+  );
+  return row?.rows ?? 0;
+}
+
+/** The number of rows of an hour. */
+export interface HourRows {
+  /** minutes that each row counts */
+  minutes: 1 | 60;
+  hour: number;
+  count: number;
+}
+
+function rowsByHour(database: Database): Promise<HourRows[]> {
+  return database.transaction(async ({ query }) => {
+    // On a server these may be a hundred million rows.
+    await query('set local statement_timeout = 0');
+    return query<HourRows & Record<string, unknown>>(
       `select minutes, minute / ${HOUR_MS} * ${HOUR_MS} as hour, count(*) as count
-       from waypost.counts where minute < $1::bigint or $2 group by 1, 2 order by 1 desc, 2 desc`,
-      [keep[1], (await bytesOfCounts({ query })) > bytesForCounts(maxBytes)],
-    );
-    let sum = 0;
-    for (const { minutes, hour, count } of rows) {
-      sum += count;
-      if (sum > most) keep[minutes] = Math.max(keep[minutes], hour + HOUR_MS);
-    }
-    if (!rows.some(({ minutes, hour }) => hour < keep[minutes])) return;
-    await query(ONE_WRITER);
-    await query(
-      `delete from waypost.counts where minutes = 1 and minute < $1::bigint or minute < $2::bigint`,
-      [Math.max(keep[1], keep[60]), keep[60]],
+       from waypost.counts group by 1, 2`,
     );
   });
+}
+
+/**
+ * Returns from when on minutes and hours can be kept: the latest minutes, which tell whether a
+ * destination fails now, then the newest hours, then further minutes. Pure.
+ */
+export function countsToKeep(
+  rows: readonly HourRows[],
+  most: number,
+  nowMs: number,
+): { minutes: number; hours: number } {
+  const latest = hourOf(nowMs - LATEST_MS);
+  const isLatest = ({ minutes, hour }: HourRows) => minutes === 1 && hour >= latest;
+  const rank = (row: HourRows) => (isLatest(row) ? 0 : row.minutes === 60 ? 1 : 2);
+  const from = { minutes: 0, hours: 0 };
+  let sum = 0;
+  for (const row of [...rows].sort((a, b) => rank(a) - rank(b) || b.hour - a.hour)) {
+    sum += row.count;
+    if (sum <= most || isLatest(row)) continue;
+    const width = row.minutes === 60 ? 'hours' : 'minutes';
+    from[width] = Math.max(from[width], row.hour + HOUR_MS);
+  }
+  return from;
+}
+
+/** From the first moment on hours serve in place of these minutes. */
+async function dropMinutes(database: Database, beforeMs: number): Promise<void> {
+  await database.query(
+    `insert into waypost.meta values ('${MINUTES_FROM}', $1)
+     on conflict (key) do update set value = excluded.value
+     where waypost.meta.value <> excluded.value`,
+    [String(beforeMs)],
+  );
+  await dropBefore(database, 1, beforeMs);
+}
+
+/** Drops the rows of one hour after the other: each is found by an index, and writers wait shortly. */
+async function dropBefore(database: Database, minutes: 1 | 60, beforeMs: number): Promise<void> {
+  for (;;) {
+    const [oldest] = await database.query<{ minute: number | null }>(
+      'select min(minute) as minute from waypost.counts where minutes = $1::smallint',
+      [minutes],
+    );
+    if (oldest?.minute == null || oldest.minute >= beforeMs) return;
+    const untilMs = Math.min(hourOf(oldest.minute) + HOUR_MS, beforeMs);
+    await database.transaction(async ({ query }) => {
+      await query(ONE_WRITER);
+      await query(
+        'delete from waypost.counts where minutes = $1::smallint and minute < $2::bigint',
+        [minutes, untilMs],
+      );
+    });
+  }
 }
 
 /** Times are ms since 1970; `untilMs` is exclusive. */
@@ -117,15 +197,12 @@ export async function borderOf(
 ): Promise<number> {
   const minute = (order: string) =>
     `(select minute from waypost.counts where destination = '' and minutes = 1 order by minute ${order} limit 1)`;
-  const [known] = await query<{ oldest: number | null; newest: number | null }>(
-    `select ${minute('asc')} as oldest, ${minute('desc')} as newest`,
+  const [known] = await query<{ oldest: number | null; newest: number | null; from: number }>(
+    `select ${minute('asc')} as oldest, ${minute('desc')} as newest,
+       coalesce((select value::bigint from waypost.meta where key = '${MINUTES_FROM}'), 0) as from`,
   );
-  const hourOf = (ms: number) => Math.floor(ms / HOUR_MS) * HOUR_MS;
-  // A late count may be alone in an old minute.
-  const kept =
-    known?.oldest == null || known.newest === null
-      ? untilMs
-      : hourOf(Math.max(known.oldest, known.newest - DAY_MS));
+  // A late count may be alone in a minute whose others were dropped.
+  const kept = known?.oldest == null ? untilMs : Math.max(hourOf(known.oldest), known.from);
   if (sinceMs % HOUR_MS !== 0 || stepMs % HOUR_MS !== 0) return kept;
   // The row of the running hour has nothing after the end of the span, if no minute has.
   const isWhole = (known?.newest ?? 0) < untilMs;

@@ -1,4 +1,10 @@
-import { type InRecord, type Kafka, type Range } from '../../../shared/kafka/port';
+import {
+  type Fetched,
+  type InRecord,
+  type Kafka,
+  type Range,
+  type ReadAt,
+} from '../../../shared/kafka/port';
 import { newerFormatOf } from '../../../shared/model/record-format';
 import { type Backoff, backoff, inTurn, sleep } from '../../../shared/runtime/async';
 import { messageOf, newerFormat } from '../../../shared/runtime/errors';
@@ -12,7 +18,7 @@ import {
   type Position,
   readPositions,
 } from './positions';
-import { type SharedReads } from './shared-reads';
+import { keyOf, type SharedReads } from './shared-reads';
 import { type Shares } from './shares';
 
 /**
@@ -45,7 +51,7 @@ export interface Handler<E> {
 }
 
 export interface Pace {
-  /** pause after a few records, ms */
+  /** pause after a few records, ms. Without one the reader waits in Kafka. */
   quietMs: number;
   /** pause after many records, ms: a large batch costs little more than a small one */
   busyMs: number;
@@ -55,7 +61,7 @@ export interface Pace {
 
 export interface ReaderOptions {
   kafka: Pick<Kafka, 'ranges'>;
-  reads: Pick<SharedReads, 'read'>;
+  reads: Pick<SharedReads, 'read' | 'next'>;
   shares: Pick<Shares, 'owns'>;
   history: Asking;
   /** Returns whether other processes need all cores of this machine. */
@@ -94,6 +100,14 @@ const CLOCKS_MS = 10_000;
 interface Place extends Position {
   /** `next` as the database has it */
   stored: number;
+}
+
+/** What was fetched while nothing else was to read. */
+interface Ahead {
+  /** by `keyOf` */
+  fetched: ReadonlyMap<string, Fetched>;
+  /** when it was asked for, ms since 1970 */
+  askedMs: number;
 }
 
 /** Another process has moved the positions. */
@@ -168,17 +182,9 @@ export class Reader<E> {
    */
   poll(): Promise<number> {
     // A run that has not begun will read to the same ends.
-    this.#queued ??= this.#inTurn(async () => {
+    this.#queued ??= this.#inTurn(() => {
       this.#queued = undefined;
-      try {
-        return await this.#readToEnds();
-      } catch (error) {
-        // A transaction may have been committed although it failed: the database knows.
-        this.#places.clear();
-        if (!(error instanceof Overtaken)) throw error;
-        this.options.log.debug({ reader: this.name }, 'reader.overtaken');
-        return 0;
-      }
+      return this.#poll();
     });
     return this.#queued;
   }
@@ -192,32 +198,65 @@ export class Reader<E> {
     const { signal } = this.#stopping;
     const pause = this.options.pause ?? ((ms: number) => sleep(ms, { ref: false, signal }));
     const retry: Backoff = backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause);
+    let ahead: Ahead | undefined;
     while (!signal.aborted) {
       try {
-        const records = await this.poll();
+        const records = await this.#inTurn(() => this.#poll(ahead));
+        ahead = undefined;
         retry.reset();
         this.#trouble = undefined;
-        await pause(records < BUSY_BATCH ? this.pace.quietMs : this.pace.busyMs);
+        if (records === 0 && this.#places.size > 0 && this.#blocked === undefined) {
+          ahead = await this.#next();
+        } else {
+          await pause(records < BUSY_BATCH ? this.pace.quietMs : this.pace.busyMs);
+        }
       } catch (error) {
         const { log } = this.options;
         const reason = messageOf(error);
         if (this.#trouble === undefined) log.warn({ reader: this.name, reason }, 'reader.failed');
         this.#trouble = reason;
+        ahead = undefined;
         await retry.pause();
       }
     }
   }
 
-  async #readToEnds(): Promise<number> {
+  /** Waits for a record to read, for some seconds at most. */
+  async #next(): Promise<Ahead> {
+    const { nowMs, reads } = this.options;
+    const { signal } = this.#stopping;
+    const askedMs = nowMs();
+    const places = [...this.#places.values()];
+    const ats = places.map((place) => this.#at(place, bytesEach(places.length)));
+    return { fetched: await reads.next(ats, signal), askedMs };
+  }
+
+  /** @param ahead what was fetched before; without it everything is asked for now */
+  async #poll(ahead?: Ahead): Promise<number> {
+    try {
+      return await this.#readToEnds(ahead);
+    } catch (error) {
+      // A transaction may have been committed although it failed: the database knows.
+      this.#places.clear();
+      if (!(error instanceof Overtaken)) throw error;
+      this.options.log.debug({ reader: this.name }, 'reader.overtaken');
+      return 0;
+    }
+  }
+
+  async #readToEnds(ahead: Ahead | undefined): Promise<number> {
     let pending = await this.#begin();
     let count = 0;
     let batch = new Batch<E>(this.handler);
     const ends = new Map<number, number>();
     const failures: string[] = [];
     while (pending.length > 0 && !this.#stopping.signal.aborted) {
-      const askedMs = this.options.nowMs();
+      const askedMs = ahead?.askedMs ?? this.options.nowMs();
       const maxBytes = bytesEach(pending.length);
-      const round = await Promise.allSettled(pending.map((place) => this.#read(place, maxBytes)));
+      const round = await Promise.allSettled(
+        pending.map((place) => this.#read(place, maxBytes, ahead)),
+      );
+      ahead = undefined;
       const unfinished: Place[] = [];
       for (const [i, result] of round.entries()) {
         const place = pending[i];
@@ -320,11 +359,13 @@ export class Reader<E> {
       .map(({ partition, low }) => ({ partition, next: low, sinceMs, readMs: sinceMs }));
   }
 
-  async #read(place: Place, maxBytes: number) {
-    const { reads } = this.options;
-    const { topic } = this.handler;
-    const { partition } = place;
-    const fetched = await reads.read({ topic, partition, offset: place.next, maxBytes });
+  #at({ partition, next: offset }: Place, maxBytes: number): ReadAt {
+    return { topic: this.handler.topic, partition, offset, maxBytes };
+  }
+
+  async #read(place: Place, maxBytes: number, ahead: Ahead | undefined): Promise<Fetched> {
+    const at = this.#at(place, maxBytes);
+    const fetched = ahead?.fetched.get(keyOf(at)) ?? (await this.options.reads.read(at));
     if (!fetched.gone) return fetched;
     const next = await this.#afterGap(place);
     // The end is asked for by the next read.

@@ -8,6 +8,8 @@ import { type Fetched, type Kafka, type ReadAt } from '../../../shared/kafka/por
 /** Longer than the slowest reader pauses. */
 const KEPT_MS = 10_000;
 const KEPT_BYTES = 8 * 1024 * 1024;
+/** Wait of an idle reader: an empty answer wakes the broker and this process for nothing. */
+const WAIT_MS = 5_000;
 
 interface Kept {
   fetched: Promise<Fetched>;
@@ -16,9 +18,11 @@ interface Kept {
 }
 
 export class SharedReads {
-  /** by partition and offset, the oldest first */
+  /** by `keyOf`, the oldest first */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
+  /** fetches that wait for a record, by `keyOf` */
+  readonly #waiting = new Map<string, Promise<Fetched>>();
 
   /** @param steadyMs ms, by a clock that never jumps */
   constructor(
@@ -33,14 +37,14 @@ export class SharedReads {
    */
   async read(at: ReadAt): Promise<Fetched> {
     this.#drop();
-    const key = `${at.topic}/${at.partition}/${at.offset}`;
+    const key = keyOf(at);
     const known = this.#kept.get(key);
     if (known) return { ...(await known.fetched), end: Infinity };
     const kept: Kept = { fetched: this.kafka.read(at), atMs: this.steadyMs(), bytes: 0 };
     this.#kept.set(key, kept);
     try {
       const fetched = await kept.fetched;
-      kept.bytes = fetched.records.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+      kept.bytes = bytesOf(fetched);
       if (this.#kept.get(key) === kept) this.#bytes += kept.bytes;
       if (fetched.records.length === 0) this.#forget(key);
       return fetched;
@@ -48,6 +52,54 @@ export class SharedReads {
       this.#forget(key);
       throw error;
     }
+  }
+
+  /**
+   * Reads at the ends of partitions once one of them has a record, and in any case after some
+   * seconds or the signal. Never throws: the next `read` says what is wrong.
+   * @returns by `keyOf`, without the partitions that have not answered
+   */
+  async next(ats: readonly ReadAt[], signal: AbortSignal): Promise<ReadonlyMap<string, Fetched>> {
+    const answered = new Map<string, Fetched>();
+    await new Promise<void>((resolve) => {
+      const end = () => resolve();
+      signal.addEventListener('abort', end);
+      const waits = ats.map(async (at) => {
+        const fetched = await this.#wait(at).catch(() => undefined);
+        if (!fetched) return;
+        answered.set(keyOf(at), fetched);
+        if (fetched.records.length > 0 || fetched.gone) end();
+      });
+      void Promise.all(waits).then(() => {
+        signal.removeEventListener('abort', end);
+        end();
+      });
+    });
+    // The other partitions of a response are answered in the same turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    return new Map(answered);
+  }
+
+  /** Readers at the same place share a wait. */
+  #wait(at: ReadAt): Promise<Fetched> {
+    const key = keyOf(at);
+    const known = this.#waiting.get(key);
+    if (known) return known;
+    const fetched = this.kafka
+      .read({ ...at, waitMs: WAIT_MS })
+      .then((found) => {
+        if (found.records.length > 0 && !this.#kept.has(key)) this.#keep(key, found);
+        return found;
+      })
+      .finally(() => this.#waiting.delete(key));
+    this.#waiting.set(key, fetched);
+    return fetched;
+  }
+
+  #keep(key: string, fetched: Fetched): void {
+    const bytes = bytesOf(fetched);
+    this.#kept.set(key, { fetched: Promise.resolve(fetched), atMs: this.steadyMs(), bytes });
+    this.#bytes += bytes;
   }
 
   #drop(): void {
@@ -61,4 +113,13 @@ export class SharedReads {
     this.#bytes -= this.#kept.get(key)?.bytes ?? 0;
     this.#kept.delete(key);
   }
+}
+
+/** Names a place in a topic. */
+export function keyOf({ topic, partition, offset }: ReadAt): string {
+  return `${topic}/${String(partition)}/${String(offset)}`;
+}
+
+function bytesOf({ records }: Fetched): number {
+  return records.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
 }

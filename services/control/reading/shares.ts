@@ -23,7 +23,11 @@ export class Shares {
   #index = 0;
   #processes = 1;
 
-  constructor(private readonly history: Asking) {}
+  /** @param isOnlyProcess no other process uses the database */
+  constructor(
+    private readonly history: Asking,
+    private readonly isOnlyProcess: boolean,
+  ) {}
 
   /** Returns whether this process reads a partition. */
   owns(partition: number): boolean {
@@ -36,12 +40,14 @@ export class Shares {
   }
 
   async start(): Promise<void> {
+    if (this.isOnlyProcess) return;
     await this.#saying.now();
     this.#saying.start();
   }
 
   /** Leaves the partitions to the others. */
   async stop(): Promise<void> {
+    if (this.isOnlyProcess) return;
     await this.#saying.stop();
     const leave = (database: Database) =>
       database.query('delete from waypost.processes where id = $1', [this.#self]);
@@ -59,9 +65,7 @@ export class Shares {
     }
   }
 
-  async #say({ kind, query }: Database): Promise<string[]> {
-    // An embedded database has one process.
-    if (kind === 'embedded') return [this.#self];
+  async #say({ query }: Database): Promise<string[]> {
     await query(
       `insert into waypost.processes (id, until) values ($1, ${NOW_MS} + $2::bigint)
        on conflict (id) do update set until = excluded.until`,

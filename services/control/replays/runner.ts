@@ -42,8 +42,11 @@ const MAX_COUNTING = 20;
  * One small query each time.
  */
 const POLL_EVERY_MS = 1_000;
-/** Without other processes, only a failure of the database leaves a job without an owner. */
-const CLAIM_ALONE_MS = 10_000;
+/**
+ * A process alone only renews its leases, and finds the jobs that a failure of the database has left
+ * without an owner. Shorter than `LEASE_MS`.
+ */
+const POLL_ALONE_MS = 10_000;
 const CANCEL_POLL_MS = 50;
 /** Longest time between the acceptance of a message and its append. */
 const APPEND_SLACK_MS = 600_000;
@@ -56,13 +59,15 @@ interface Active {
 export class Replays {
   readonly #active = new Map<string, Active>();
   readonly #owner = randomUUID();
-  readonly #polling = new Periodic(POLL_EVERY_MS, () => this.#pollSafely());
-  #claimedAt = -Infinity;
+  readonly #polling: Periodic;
   #stopping = false;
   #trouble = false;
 
   /** @param options.isOnlyProcess no other process uses the database */
-  constructor(private readonly options: ReplayDeps & { isOnlyProcess: boolean }) {}
+  constructor(private readonly options: ReplayDeps & { isOnlyProcess: boolean }) {
+    const everyMs = options.isOnlyProcess ? POLL_ALONE_MS : POLL_EVERY_MS;
+    this.#polling = new Periodic(everyMs, () => this.#pollSafely());
+  }
 
   /** Takes over jobs of processes that have ended, now and every second. */
   watch(): void {
@@ -77,17 +82,13 @@ export class Replays {
   async poll(): Promise<void> {
     for (const { leased } of this.#active.values()) await leased.renew();
     const room = this.#stopping ? 0 : MAX_ACTIVE - this.#busy;
-    const nowMs = performance.now();
-    if (room <= 0 || (this.options.isOnlyProcess && nowMs - this.#claimedAt < CLAIM_ALONE_MS)) {
-      return;
-    }
+    if (room <= 0) return;
     const lease = { owner: this.#owner, forMs: LEASE_MS };
     for (const job of await this.options.history.ask((database) =>
       claimJobs(database, room, lease),
     )) {
       this.#run(job, 'taken over');
     }
-    this.#claimedAt = nowMs;
   }
 
   /** @throws Problem `conflict` if too many replays run */

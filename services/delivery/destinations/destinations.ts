@@ -1,5 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
-import { type ConfigView } from '../../../shared/config/types';
+import { type ConfigView, type Entry } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { MAILBOX_PREFIX } from '../../../shared/model/alert-mail';
 import {
@@ -33,7 +33,7 @@ import { prepareAuth } from './endpoint-auth';
  */
 
 export class Destinations {
-  readonly #opened = new Map<string, { version: number; lookup: Lookup }>();
+  readonly #opened = new Map<string, { entry: Entry<Destination>; lookup: Lookup }>();
 
   constructor(
     private readonly config: Pick<ConfigView, 'destination' | 'isUnreadable'>,
@@ -56,9 +56,10 @@ export class Destinations {
       return { kind: 'deleted' };
     }
     const known = this.#opened.get(destinationId);
-    if (known?.version === entry.version) return known.lookup;
+    // Versions may come again, if `config` was cut.
+    if (known?.entry === entry) return known.lookup;
     const lookup = this.#open(entry.data, entry.version);
-    this.#opened.set(destinationId, { version: entry.version, lookup });
+    this.#opened.set(destinationId, { entry, lookup });
     return lookup;
   }
 

@@ -1,7 +1,18 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
 import { AppError } from '../../runtime/errors';
-import { FETCH, FETCH_BY_NAME } from '../protocol/fetch-request';
-import { COMMIT, COMMITTED, HEARTBEAT, JOIN, LEAVE, SYNC } from '../protocol/group-requests';
+import { FETCH } from '../protocol/fetch-request';
+import { KafkaError } from '../protocol/error-codes';
+import {
+  COMMIT,
+  COMMITTED,
+  FIND_COORDINATOR,
+  HEARTBEAT,
+  JOIN,
+  LEAVE,
+  readFindCoordinator,
+  SYNC,
+  writeFindCoordinator,
+} from '../protocol/group-requests';
 import {
   METADATA,
   readMetadata,
@@ -10,9 +21,10 @@ import {
 } from '../protocol/metadata-request';
 import { EPOCH_END, LIST_OFFSETS } from '../protocol/offset-requests';
 import { PRODUCE } from '../protocol/produce-request';
+import { type ByteReader } from '../protocol/bytes';
 import { createCluster } from './cluster';
 import { acceptMetadata } from './leaderless';
-import { type Api, type Connection, Wire } from './wire';
+import { type Api, type Connection, type Write, Wire } from './wire';
 
 /**
  * Connects to the brokers of a cluster through kafkajs, which knows their addresses and logs in.
@@ -33,7 +45,6 @@ interface Cluster {
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
   findBroker(node: { nodeId: number }): Promise<Broker>;
-  findGroupCoordinator(group: { groupId: string }): Promise<Broker>;
   brokerPool: Parameters<typeof acceptMetadata>[0]['brokerPool'] & {
     versions: Versions | null;
     findConnectedBroker(): Promise<Broker>;
@@ -46,10 +57,10 @@ type Versions = Readonly<Record<number, { minVersion: number; maxVersion: number
 const USED: readonly Api[] = [
   PRODUCE,
   FETCH,
-  FETCH_BY_NAME,
   METADATA,
   LIST_OFFSETS,
   EPOCH_END,
+  FIND_COORDINATOR,
   JOIN,
   SYNC,
   HEARTBEAT,
@@ -77,6 +88,7 @@ export type ConnectionIndex = 0 | 1;
 
 export class Brokers {
   readonly #cluster: Cluster;
+  #isClosed = false;
 
   /** @param topic any topic: without one, kafkajs would read the metadata of all */
   constructor(client: KafkaJs, topic: string) {
@@ -99,33 +111,48 @@ export class Brokers {
   }
 
   disconnect(): Promise<void> {
+    this.#isClosed = true;
     return this.#cluster.disconnect();
   }
 
   /** Reads the metadata of topics, by their full names. @throws if no broker answers */
   async metadata(topics: readonly string[]): Promise<ReadonlyMap<string, TopicMetadata>> {
     if (topics.length === 0) return new Map();
-    const wire = await wireOf(await this.#cluster.brokerPool.findConnectedBroker(), 0);
-    return readMetadata(
-      await wire.call(METADATA, (to) => writeMetadata(to, topics), ANSWER_WITHIN_MS),
-    );
+    return readMetadata(await this.#askAny(METADATA, (to) => writeMetadata(to, topics)));
   }
 
   /** Returns an open connection to a broker. @throws an error of kafkajs */
   async wireTo(node: number, index: ConnectionIndex): Promise<Wire> {
-    return wireOf(await this.#cluster.findBroker({ nodeId: node }), index);
+    return this.#wireOf(() => this.#cluster.findBroker({ nodeId: node }), index);
   }
 
-  /** Returns the id of the broker that coordinates a group. @throws an error of kafkajs */
+  /** Returns the id of the broker that coordinates a group. @throws KafkaError; without an answer */
   async coordinatorOf(groupId: string): Promise<number> {
-    return (await this.#cluster.findGroupCoordinator({ groupId })).nodeId;
+    const answer = await this.#askAny(FIND_COORDINATOR, (to) => writeFindCoordinator(to, groupId));
+    const { errorCode, node } = readFindCoordinator(answer);
+    if (errorCode !== 0) throw new KafkaError('the coordinator of the group', errorCode);
+    return node;
   }
-}
 
-async function wireOf({ connectionPool }: Broker, index: ConnectionIndex): Promise<Wire> {
-  const connection = connectionPool.pool[index];
-  if (!connection) throw new Error('this version of kafkajs is not supported');
-  const wire = Wire.of(connection);
-  await wire.open();
-  return wire;
+  async #askAny(api: Api, write: Write): Promise<ByteReader> {
+    const wire = await this.#wireOf(() => this.#cluster.brokerPool.findConnectedBroker(), 0);
+    return wire.call(api, write, ANSWER_WITHIN_MS);
+  }
+
+  async #wireOf(find: () => Promise<Broker>, index: ConnectionIndex): Promise<Wire> {
+    this.#requireOpen();
+    const { connectionPool } = await find();
+    const connection = connectionPool.pool[index];
+    if (!connection) throw new Error('this version of kafkajs is not supported');
+    const wire = Wire.of(connection);
+    await wire.open();
+    // A connection that opens after the end would keep the process alive.
+    if (this.#isClosed) await this.#cluster.disconnect();
+    this.#requireOpen();
+    return wire;
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new Error('the connections were closed');
+  }
 }

@@ -10,15 +10,14 @@ import { type Log } from '../../telemetry/log';
 import { connectAdmin, kafkaAddress, letOthersReturn } from './connection';
 import { KafkaBatchProducer } from '../produce/batch-producer';
 import { kafkajsClient } from './patches';
-import { connectCluster } from './cluster';
 import { type TopicPartition } from '../consumer/partition';
 import { KafkaConsumption } from '../consumer/consumer';
 import { type FetchWait } from '../idle-wait';
-import { connectConsumer } from './consumer-brokers';
+import { connectConsumer, connectLogs } from './consumer-brokers';
 import { allowLeaderless } from './leaderless';
-import { type Kafka, type Tail, type TailOptions } from '../port';
+import { type Kafka } from '../port';
 import { connectRequestSender } from './request-sender';
-import { DirectReader, orUnavailable, readGroup, readRanges } from '../reader';
+import { DirectReader, orUnavailable, readGroup } from '../reader';
 import { KafkaTail } from '../tail';
 import { createTopics, type CreateTopicsOptions } from './create-topics';
 import { setRetention } from './topic-retention';
@@ -49,7 +48,7 @@ export async function connectKafka(
     clientId: `waypost-${options.clientId}`,
     logCreator: kafkaLogger(log),
   });
-  const client = allowLeaderless(plain, 'all');
+  const client = allowLeaderless(plain);
   const admin = client.admin();
   const since = performance.now();
   await connectAdmin(admin, requireBrokers(settings));
@@ -63,10 +62,8 @@ export async function connectKafka(
     replication: settings.WAYPOST_REPLICATION ?? 3,
   };
   await createTopics(admin, topics);
-  const led = allowLeaderless(plain, 'led');
   return port({
     client,
-    led,
     admin,
     prefix,
     topics,
@@ -78,8 +75,6 @@ export async function connectKafka(
 
 interface PortParts {
   client: KafkaJs;
-  /** omits partitions that have no leader */
-  led: KafkaJs;
   admin: Admin;
   prefix: string;
   topics: CreateTopicsOptions;
@@ -90,24 +85,13 @@ interface PortParts {
   log: Log;
 }
 
-function port({
-  client,
-  led,
-  admin,
-  prefix,
-  topics,
-  rack = '',
-  othersReturned,
-  log,
-}: PortParts): Kafka {
-  const reader = new DirectReader(() => connectCluster(client), prefix);
-  // kafkajs connects it at its first request.
-  const ledAdmin = led.admin();
+function port({ client, admin, prefix, topics, rack = '', othersReturned, log }: PortParts): Kafka {
+  const reader = new DirectReader(() => connectLogs(client, prefix + CONFIG), prefix);
   return {
     read: (at) => reader.read(at),
     committed: (group, topic) =>
       orUnavailable(readGroup(admin, `${prefix}waypost-${group}`, prefix + topic)),
-    ranges: (topic, sinceMs) => orUnavailable(readRanges(admin, prefix + topic, sinceMs)),
+    ranges: (topic, sinceMs) => reader.ranges(topic, sinceMs),
     producer: async (producerOptions) => {
       const producer = await connectRequestSender(client, prefix);
       return new KafkaBatchProducer(producer, producerOptions, log);
@@ -122,8 +106,7 @@ function port({
       } = consumeOptions;
       const parts = {
         brokers: await connectConsumer(client, groupId, prefix + CONFIG),
-        // A partition that has no leader must not hide the offsets of the others.
-        admin: ledAdmin,
+        admin,
         groupId,
         prefix,
         rack,
@@ -136,7 +119,17 @@ function port({
       await consumption.start();
       return consumption;
     },
-    tail: (tailOptions) => startTail({ client, admin, ledAdmin, prefix, log }, tailOptions),
+    tail: async (tailOptions) => {
+      const tail = new KafkaTail({
+        ...tailOptions,
+        prefix,
+        wait: fetchWait(tailOptions.batchMs),
+        brokers: await connectLogs(client, prefix + CONFIG),
+        log,
+      });
+      await tail.start();
+      return tail;
+    },
     listTopics: async () => {
       const all = await admin.listTopics();
       return all.flatMap((topic) => (topic.startsWith(prefix) ? [topic.slice(prefix.length)] : []));
@@ -144,34 +137,9 @@ function port({
     setRetention: () => setRetention(admin, topics),
     close: async () => {
       await reader.close();
-      await Promise.all([admin.disconnect(), ledAdmin.disconnect()]);
+      await admin.disconnect();
     },
   };
-}
-
-async function startTail(
-  {
-    client,
-    admin,
-    ledAdmin,
-    prefix,
-    log,
-  }: Pick<PortParts, 'client' | 'admin' | 'prefix' | 'log'> & { ledAdmin: Admin },
-  options: TailOptions,
-): Promise<Tail> {
-  const connect = (topic: string) => connectCluster(client, topic);
-  // A reader of recent records does without unreadable partitions until they have a leader; others
-  // need every record.
-  const looks = typeof options.from === 'string' ? admin : ledAdmin;
-  const tail = new KafkaTail(looks, ledAdmin, {
-    ...options,
-    prefix,
-    wait: fetchWait(options.batchMs),
-    connect,
-    log,
-  });
-  await tail.start();
-  return tail;
 }
 
 /** Returns a function that reads when the record at an offset was appended, ms since 1970. */

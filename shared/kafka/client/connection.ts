@@ -130,7 +130,7 @@ export type Look = { state: 'ready' } | { state: 'away' | 'refuses_groups'; reas
 /** Probes Kafka once, within the timeout of a request. */
 export async function probeKafka(address: KafkaAddress): Promise<Look> {
   const client = briefClient(address, 'waypost-ready');
-  const admin = allowLeaderless(client, 'all').admin({ retry: { retries: 0 } });
+  const admin = allowLeaderless(client).admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
     const { controller } = await admin.describeCluster();

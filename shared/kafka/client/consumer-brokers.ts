@@ -1,5 +1,5 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
-import { type ConsumerBrokers, type GroupRequests } from '../consumer/brokers';
+import { type ConsumerBrokers, type GroupRequests, type LogBrokers } from '../consumer/brokers';
 import { ERROR } from '../protocol/error-codes';
 import {
   FETCH,
@@ -42,7 +42,23 @@ export async function connectConsumer(
   const joining = new Brokers(client, topic);
   await Promise.all([brokers.connect(), joining.connect()]);
   return {
+    ...logsOf(brokers),
     group: new GroupConnection(brokers, joining, groupId),
+    disconnect: async () => {
+      await Promise.all([brokers.disconnect(), joining.disconnect()]);
+    },
+  };
+}
+
+/** Connects a reader without a group. @throws an error of kafkajs if no broker answers */
+export async function connectLogs(client: KafkaJs, topic: string): Promise<LogBrokers> {
+  const brokers = new Brokers(client, topic);
+  await brokers.connect();
+  return logsOf(brokers);
+}
+
+function logsOf(brokers: Brokers): LogBrokers {
+  return {
     metadata: (topics) => brokers.metadata(topics),
     openFetches: async (node) => {
       const wire = await brokers.wireTo(node, FETCHES);
@@ -58,9 +74,7 @@ export async function connectConsumer(
       const write: Write = (to) => writeEpochEnd(to, [place], epoch);
       return readEpochEnd(await wire.call(EPOCH_END, write, ANSWER_WITHIN_MS))[0];
     },
-    disconnect: async () => {
-      await Promise.all([brokers.disconnect(), joining.disconnect()]);
-    },
+    disconnect: () => brokers.disconnect(),
   };
 }
 
@@ -70,7 +84,7 @@ function fetchesOver(wire: Wire): Awaited<ReturnType<ConsumerBrokers['openFetche
       return wire.isOpen;
     },
     fetch: (input: FetchInput, done) => {
-      const write: Write = (to) => writeFetch(to, input, FETCH);
+      const write: Write = (to) => writeFetch(to, input);
       const answered = (error: Error | undefined, from: ByteReader) => {
         const answer = error ?? readAnswer(from);
         if (answer instanceof Error) {
@@ -88,7 +102,7 @@ function fetchesOver(wire: Wire): Awaited<ReturnType<ConsumerBrokers['openFetche
 
 function readAnswer(from: ByteReader): FetchAnswer | Error {
   try {
-    return readFetch(from, FETCH);
+    return readFetch(from);
   } catch (error) {
     return new Error('the answer to a fetch cannot be read', { cause: error });
   }

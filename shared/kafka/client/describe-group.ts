@@ -66,6 +66,8 @@ interface GroupReads {
   groupId: string;
   prefix: string;
   memberId: () => string;
+  /** returns the number of partitions of a topic, by its full name */
+  count: (topic: string) => number;
   /**
    * returns when the record at this offset was appended, ms since 1970; undefined if there is none
    */
@@ -89,16 +91,10 @@ export async function readUnassignedLag(
   bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
 ): Promise<Map<string, UnassignedLag> | undefined> {
   const { admin, groupId, prefix } = parts;
-  // Without names, the metadata would be that of all topics.
   const view = bounds.size > 0 ? await describeGroup(admin, groupId) : undefined;
   if (!view) return undefined;
-  const { topics } = await admin.fetchTopicMetadata({
-    topics: [...bounds.keys()].map((topic) => prefix + topic),
-  });
-  const places = unreadPlaces(
-    view,
-    new Map(topics.map(({ name, partitions }) => [name, partitions.length])),
-  );
+  const names = [...bounds.keys()].map((topic) => prefix + topic);
+  const places = unreadPlaces(view, new Map(names.map((name) => [name, parts.count(name)])));
   const result = new Map<string, UnassignedLag>();
   for (const { topic } of places) {
     const name = topic.slice(prefix.length);

@@ -100,11 +100,10 @@ export function acceptMetadata(
 }
 
 /**
- * Returns a client whose admins and consumers work with topics in which a partition has no leader.
- * @param offsets `all`: a look-up of a topic's offsets fails with LEADER_NOT_AVAILABLE while a
- * partition has no leader; `led`: that partition is omitted
+ * Returns a client whose admins work with topics in which a partition has no leader. Only a look-up
+ * of a topic's offsets fails with LEADER_NOT_AVAILABLE then.
  */
-export function allowLeaderless(client: KafkaJs, offsets: 'all' | 'led'): KafkaJs {
+export function allowLeaderless(client: KafkaJs): KafkaJs {
   const { symbol, make } = clusterMaker(client);
   const value = (options: object) => {
     const cluster = make(options) as Cluster;
@@ -113,7 +112,7 @@ export function allowLeaderless(client: KafkaJs, offsets: 'all' | 'led'): KafkaJ
       return topicMetadata.every(({ topicErrorCode }) => topicErrorCode === 0);
     });
     lookAgain(cluster.brokerPool);
-    leaveOut(cluster, offsets);
+    requireLeaders(cluster);
     return cluster;
   };
   return Object.create(client, { [symbol]: { value } }) as KafkaJs;
@@ -144,22 +143,15 @@ function lookAgain(pool: BrokerPool): void {
   };
 }
 
-function leaveOut(cluster: Cluster, offsets: 'all' | 'led'): void {
+function requireLeaders(cluster: Cluster): void {
   const fetch = cluster.fetchTopicsOffset.bind(cluster);
-  cluster.fetchTopicsOffset = async (wanted) => {
-    const led = wanted.map(({ topic, partitions, ...rest }) => {
+  cluster.fetchTopicsOffset = (wanted) => {
+    for (const { topic, partitions } of wanted) {
       const numbers = partitions.map(({ partition }) => partition);
-      const missing = cluster.findLeaderForPartitions(topic, numbers)[NO_LEADER] ?? [];
-      if (missing.length > 0 && offsets === 'all') throw leaderless(topic, missing);
-      return {
-        topic,
-        ...rest,
-        partitions: partitions.filter(({ partition }) => !missing.includes(partition)),
-      };
-    });
-    const found = await fetch(led.filter(({ partitions }) => partitions.length > 0));
-    const empty = led.filter(({ partitions }) => partitions.length === 0);
-    return [...found, ...empty.map(({ topic }) => ({ topic, partitions: [] }))];
+      const missing = cluster.findLeaderForPartitions(topic, numbers)[NO_LEADER];
+      if (missing) return Promise.reject(leaderless(topic, missing));
+    }
+    return fetch(wanted);
   };
 }
 

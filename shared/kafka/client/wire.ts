@@ -9,8 +9,8 @@ import { ByteReader, ByteWriter } from '../protocol/bytes';
  *
  * It also corrects how kafkajs ends a connection (2.2.4). `disconnect` ends the socket that the
  * connection has at the end of a wait, which may be a new one, and a late end of the old socket
- * closes the new one. Two callers of `connect` open two sockets. Half an answer that a broken socket has left becomes the beginning of the
- * next answer.
+ * closes the new one. Two callers of `connect` open two sockets. Half an answer that a broken socket
+ * has left becomes the beginning of the next answer.
  */
 
 /** The used part of kafkajs's Connection. The same object connects again after it was closed. */
@@ -225,7 +225,12 @@ export class Wire {
     if (!pending) return;
     this.#pending.delete(id);
     const from = new ByteReader(payload);
-    if (pending.flexible) from.skipTags();
+    try {
+      if (pending.flexible) from.skipTags();
+    } catch (error) {
+      pending.done(new Error('the head of an answer cannot be read', { cause: error }), NOTHING);
+      return;
+    }
     pending.done(undefined, from);
   }
 

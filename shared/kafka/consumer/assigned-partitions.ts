@@ -3,9 +3,10 @@ import { messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
 import { type CommittedPartition } from '../protocol/group-requests';
 import { type ConsumeOptions } from '../port';
-import { type Bounds, type Leaders } from './leaders';
+import { EARLIEST } from '../protocol/offset-requests';
+import { type Leaders, lookUp } from './leaders';
 import { type Membership } from './membership';
-import { idOf, Partition, type TopicPartition } from './partition';
+import { idOf, Partition, placeOf, type TopicPartition } from './partition';
 
 /**
  * Tracks the partitions of one member from round to round: it keeps partitions that stay, drains
@@ -17,7 +18,7 @@ const RETRY_MS = 200;
 
 interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
   membership: Membership;
-  leaders: Pick<Leaders, 'starts' | 'boundsOf' | 'endOfKnown'>;
+  leaders: Pick<Leaders, 'offsets' | 'boundsOf' | 'endOfKnown'>;
   prefix: string;
   /** @throws if the coordinator does not answer */
   readCommitted: (places: readonly TopicPartition[]) => Promise<CommittedPartition[]>;
@@ -122,14 +123,11 @@ export class AssignedPartitions {
     this.parts.onRevoking?.();
     const read = Math.max(position.next, (position.last?.offset ?? -1) + 1);
     this.parts.onCut(begun, Math.max(1, read - end));
-    this.parts.onReadable();
   }
 
   /** A fetch found no record in its place: retention has deleted it, or the log was cut. */
   async goOnInRange(id: string, partition: Partition, offset: number): Promise<void> {
-    const bounds: Bounds | undefined = await this.#lookUp(id, partition, (place) =>
-      this.parts.leaders.boundsOf(place),
-    );
+    const bounds = await this.#lookUp(id, partition, (place) => this.parts.leaders.boundsOf(place));
     if (bounds === undefined) return;
     const end = partition.position.expectsRecord ? offset + 1 : offset;
     if (end > bounds.high) return this.goOnAfterCut(id, partition);
@@ -137,7 +135,6 @@ export class AssignedPartitions {
     if (lost > 0) this.parts.onExpired(partition, lost);
     partition.position.goBack(Math.max(partition.position.next, partition.offsets.readFrom));
     partition.position.skipTo(bounds.low);
-    this.parts.onReadable();
   }
 
   /** Drains the partitions that are no longer assigned. */
@@ -178,7 +175,10 @@ export class AssignedPartitions {
       try {
         const found = await this.parts.readCommitted(left);
         const isNew = ({ offset }: CommittedPartition) => offset < 0;
-        const starts = await this.parts.leaders.starts(found.filter(isNew).map(numbered));
+        const starts = await this.parts.leaders.offsets(
+          found.filter(isNew).map(numbered),
+          EARLIEST,
+        );
         const isWanted = (place: TopicPartition) => this.#starting.get(idOf(place)) === places;
         const begun = found.filter((committed) => isWanted(numbered(committed)));
         const leaving = begun.map((committed) => this.#adopt(committed, starts));
@@ -225,31 +225,19 @@ export class AssignedPartitions {
     return !this.parts.stopping() && !this.#isFenced;
   }
 
-  /** Lets a partition rest during a look-up. @returns undefined if it was given up meanwhile */
-  async #lookUp<T>(
+  /** @returns undefined if the partition was given up meanwhile */
+  #lookUp<T>(
     id: string,
     partition: Partition,
     look: (place: TopicPartition) => Promise<T>,
   ): Promise<T | undefined> {
-    partition.position.rest();
-    for (;;) {
-      try {
-        const found = await look(this.#placeOf(partition));
-        partition.position.goOn();
-        return this.partitions.get(id) === partition ? found : undefined;
-      } catch (error) {
-        this.parts.log.warn({ id, reason: messageOf(error) }, 'offsets.not_read');
-      }
-      await sleep(RETRY_MS);
-      if (this.partitions.get(id) === partition) continue;
-      // It may be taken back from a lost session.
-      partition.position.goOn();
-      return undefined;
-    }
-  }
-
-  #placeOf({ topic, number }: Partition): TopicPartition {
-    return { topic: this.parts.prefix + topic, number };
+    const { prefix, log } = this.parts;
+    const place = placeOf(partition, prefix);
+    return lookUp(
+      () => look(place),
+      () => this.partitions.get(id) === partition,
+      (error) => log.warn({ id, reason: messageOf(error) }, 'offsets.not_read'),
+    );
   }
 }
 

@@ -15,8 +15,12 @@ import { type FoundOffset, type LogPlace } from '../protocol/offset-requests';
  * The requests of a consumer. `client/consumer-brokers.ts` sends them; a model of the brokers
  * answers them in `test/unit/kafka/group`.
  */
-export interface ConsumerBrokers {
+export interface ConsumerBrokers extends LogBrokers {
   readonly group: GroupRequests;
+}
+
+/** The requests about logs, which need no group. */
+export interface LogBrokers {
   /** @param topics full names. @throws if no broker answers */
   metadata(topics: readonly string[]): Promise<ReadonlyMap<string, TopicMetadata>>;
   /** Opens a connection for fetches to a broker. @throws if it cannot be reached */

@@ -1,6 +1,6 @@
 import { type Admin } from 'kafkajs';
 import { sleep, withTimeout } from '../../runtime/async';
-import { AppError, messageOf } from '../../runtime/errors';
+import { AppError } from '../../runtime/errors';
 import { PollLiveness } from '../../runtime/health';
 import { type Log } from '../../telemetry/log';
 import { brokerClock } from '../broker-clock';
@@ -22,8 +22,8 @@ import { AssignedPartitions } from './assigned-partitions';
 import { type ConsumerBrokers } from './brokers';
 import { Committer, type DueCommit } from './committer';
 import { Dispatcher } from './dispatcher';
-import { Fetcher, placeOf } from './fetcher';
-import { Leaders } from './leaders';
+import { Fetcher } from './fetcher';
+import { Leaders, LeaderSearch } from './leaders';
 import { Member, type Round } from './member';
 import {
   memberOf,
@@ -32,7 +32,7 @@ import {
   SESSION_MS,
   topicPartitionsOf,
 } from './membership';
-import { idOf, type Partition, type TopicPartition } from './partition';
+import { idOf, type Partition, placeOf, type TopicPartition } from './partition';
 
 /**
  * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats
@@ -62,8 +62,6 @@ const BEAT_ALONE_MS = 2_000;
 const METADATA_MAX_AGE_MS = 30_000;
 /** The same while a topic is missing, or a partition has no leader. */
 const INCOMPLETE_AGE_MS = 1_000;
-/** Pause between two look-ups of leaders. */
-const LOOK_AGAIN_MS = 250;
 /**
  * Record values are slices of the whole response, so that its size limits the memory that one slow
  * record retains.
@@ -95,6 +93,7 @@ export class KafkaConsumption implements Consumption {
   readonly #topics: readonly string[];
   readonly #membership = new Membership();
   readonly #leaders: Leaders;
+  readonly #search: LeaderSearch;
   readonly #member: Member;
   readonly #owned: AssignedPartitions;
   readonly #fetcher: Fetcher;
@@ -111,15 +110,12 @@ export class KafkaConsumption implements Consumption {
   #fenced = false;
   #isAlone = true;
   #readsDeferred = false;
-  #isLooking = false;
-  #looksAgain = false;
   /** partitions of each topic when this member last asked for a round, or assigned one */
   #counts = '';
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
   #enteredAt = -Infinity;
   #beatAt = -Infinity;
-  #lookedAt = -Infinity;
   /** when a request was sent to which the coordinator answered that this is a member */
   #heardAt = 0;
 
@@ -131,6 +127,7 @@ export class KafkaConsumption implements Consumption {
     this.#topics = options.topics.map((topic) => prefix + topic);
     this.#report = reportAssignments(log, groupId);
     this.#leaders = new Leaders(brokers, this.#topics);
+    this.#search = new LeaderSearch(this.#leaders, () => this.#looked(), log);
     this.#member = new Member({
       requests: brokers.group,
       groupId,
@@ -139,6 +136,10 @@ export class KafkaConsumption implements Consumption {
       onRound: (round) => this.#enter(round),
       onHeard: (generation, sentAt) => this.#heard(generation, sentAt),
       onLost: () => this.#fence('consumer.session_lost'),
+      onForbidden: () => {
+        const reason = `this user may not read with the consumer group ${groupId}`;
+        options.onFatal(new AppError('cannot_start', reason));
+      },
       log,
     });
     this.#owned = new AssignedPartitions({
@@ -157,10 +158,10 @@ export class KafkaConsumption implements Consumption {
       ...parts,
       partitions: this.#owned.partitions,
       leaders: this.#leaders,
-      lookForLeaders: () => this.#lookForLeaders(),
+      lookForLeaders: () => this.#search.look(),
       onRecords: (id, partition, records) => this.#take(id, partition, records),
-      onCut: (id, partition) => void this.#owned.goOnAfterCut(id, partition),
-      onOutOfRange: (id, partition, offset) => void this.#owned.goOnInRange(id, partition, offset),
+      onCut: (id, partition) => this.#owned.goOnAfterCut(id, partition),
+      onOutOfRange: (id, partition, offset) => this.#owned.goOnInRange(id, partition, offset),
       onTurn: () => this.#liveness.recordPoll(),
       maxBytes: FETCH_BYTES,
     });
@@ -187,12 +188,14 @@ export class KafkaConsumption implements Consumption {
       of: this,
       liveness: this.#liveness,
       partitions: this.#owned.partitions,
+      bounds: (topic) => this.#leaders.allBounds(prefix + topic),
       unassigned: (bounds) =>
         readUnassignedLag(
           {
             ...parts,
             readCommitted: (places) => this.#readCommitted(places),
             memberId: () => this.#member.memberId,
+            count: (topic) => this.#leaders.count(topic),
           },
           bounds,
         ),
@@ -206,19 +209,12 @@ export class KafkaConsumption implements Consumption {
   async start(): Promise<void> {
     try {
       await this.#leaders.refresh();
-      const forbidden = this.#topics.find(
-        (topic) => this.#leaders.errorOf(topic) === ERROR.topicForbidden,
-      );
-      if (forbidden !== undefined) {
-        throw new AppError('cannot_start', `this user may not read the topic ${forbidden}`);
-      }
+      this.#leaders.requireRights();
     } catch (error) {
       await this.#end().catch(() => undefined);
       throw error;
     }
-    const now = performance.now();
-    this.#heardAt = now;
-    this.#lookedAt = now;
+    this.#heardAt = performance.now();
     this.#counts = this.#countsNow();
     this.#member.join();
     this.#arm(COMMIT_EVERY_MS);
@@ -283,6 +279,7 @@ export class KafkaConsumption implements Consumption {
     clearTimeout(this.#timer);
     this.#meter.end();
     this.#fetcher.stop();
+    this.#search.stop();
     await withTimeout(GOODBYE_MS, this.#member.leave());
     await withTimeout(GOODBYE_MS, this.parts.brokers.disconnect());
   }
@@ -312,13 +309,12 @@ export class KafkaConsumption implements Consumption {
   async #assign(members: readonly JoinedMember[]): Promise<MemberAssignment[]> {
     const joining = members.map(memberOf);
     const topics = [...new Set(joining.flatMap((member) => member.topics))];
-    const metadata = await this.parts.brokers.metadata(topics);
-    const counts = new Map(
-      topics.map((topic) => [topic, metadata.get(topic)?.partitions.length ?? 0]),
-    );
+    const before = this.#countsNow();
+    await this.#leaders.refresh(topics);
+    this.#counts = this.#countsNow();
     // This broker may not know yet what another one has said, or know more.
-    this.#counts = this.#topics.map((topic) => counts.get(topic)).join();
-    if (this.#counts !== this.#countsNow()) this.#lookForLeaders();
+    if (this.#counts !== before) this.#search.look();
+    const counts = new Map(topics.map((topic) => [topic, this.#leaders.count(topic)]));
     return this.#membership.assign(counts, joining);
   }
 
@@ -442,7 +438,7 @@ export class KafkaConsumption implements Consumption {
       this.#beatAt = now;
       this.#member.beat();
       const age = this.#leaders.isIncomplete ? INCOMPLETE_AGE_MS : METADATA_MAX_AGE_MS;
-      if (now - this.#lookedAt > age) this.#lookForLeaders();
+      if (this.#search.ageMs > age) this.#search.look();
     }
     void this.#committer.run(now);
     const beatIn = Math.max(1, this.#beatAt + this.#beatMs - now);
@@ -465,27 +461,10 @@ export class KafkaConsumption implements Consumption {
     return false;
   }
 
-  #lookForLeaders(): void {
-    this.#looksAgain = true;
-    if (!this.#isLooking) void this.#findLeaders();
-  }
-
-  async #findLeaders(): Promise<void> {
-    this.#isLooking = true;
-    while (this.#looksAgain && !this.#stopping) {
-      this.#looksAgain = false;
-      this.#lookedAt = performance.now();
-      try {
-        await this.#leaders.refresh();
-        this.#noteCounts();
-      } catch (error) {
-        this.parts.log.debug({ reason: messageOf(error) }, 'leaders.not_found');
-      }
-      this.#liveness.recordPoll();
-      this.#fetcher.wake();
-      await sleep(LOOK_AGAIN_MS, { ref: false });
-    }
-    this.#isLooking = false;
+  #looked(): void {
+    this.#noteCounts();
+    this.#liveness.recordPoll();
+    this.#fetcher.wake();
   }
 
   /** Asks for a round if a topic has appeared, disappeared or grown. */

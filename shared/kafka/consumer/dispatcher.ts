@@ -33,9 +33,9 @@ export interface DispatcherOptions {
 
 /**
  * Offers the messages of a partition to the handler, in order. A refused message is buffered with
- * those behind it, and nothing of the partition is fetched. They are offered again after the time that the handler
- * named, or when it has room. Messages beyond the time budget of a turn are buffered in the same
- * way until the next turn, which takes partition after partition.
+ * those behind it, and nothing of the partition is fetched. They are offered again after the time
+ * that the handler named, or when it has room. Messages beyond the time budget of a turn are buffered
+ * in the same way until the next turn, which takes partition after partition.
  */
 export class Dispatcher {
   readonly #now: () => number;

@@ -26,6 +26,11 @@ export class FetchSession {
   /** the partitions that the broker remembers, by topic and number */
   #known = new Map<string, Map<number, FetchPartition>>();
 
+  /** True if the broker remembers the partitions. */
+  get isKept(): boolean {
+    return this.#epoch > 0;
+  }
+
   /** Returns the next request. @param topics all partitions to fetch */
   next(topics: readonly FetchTopic[]): SessionRequest {
     if (this.#epoch === 0) this.#known.clear();

@@ -1,3 +1,4 @@
+import { sleep } from '../../runtime/async';
 import { messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
 import { type FetchWait, IdleWait } from '../idle-wait';
@@ -7,18 +8,19 @@ import {
   type FetchAnswer,
   type FetchedPartition,
   type FetchTopic,
+  NO_SESSION,
 } from '../protocol/fetch-request';
-import { type ConsumerBrokers, type FetchConnection } from './brokers';
+import { COMPACTED } from '../topics';
+import { type FetchConnection, type LogBrokers } from './brokers';
 import { FetchSession } from './fetch-session';
 import { FetchThrottle } from './fetch-throttle';
 import { type Leader, type Leaders } from './leaders';
-import { type Partition, type TopicPartition } from './partition';
+import { type Partition, placeOf } from './partition';
 
 /**
- * Fetches the partitions of a consumer. Each broker has one fetch in flight, in a session, over all
- * partitions that are read from it. Whenever the log of a partition may have changed, its next fetch
- * compares the position first (position.ts). A long fetch is interrupted for a partition that it does
- * not ask for.
+ * Fetches partitions. Each broker has one fetch in flight, in a session, over all partitions that
+ * are read from it. Whenever the log of a partition may have changed, its next fetch compares the
+ * position first (position.ts). A long fetch is interrupted for a partition that it does not ask for.
  */
 
 /** Pause after a failed fetch, and of a partition that was refused. */
@@ -29,7 +31,7 @@ const DAMAGED_AGAIN_MS = 5_000;
 const REPLICA_MS = 300_000;
 
 export interface FetcherParts {
-  brokers: Pick<ConsumerBrokers, 'openFetches'>;
+  brokers: Pick<LogBrokers, 'openFetches'>;
   /** all partitions that may be fetched, by id */
   partitions: ReadonlyMap<string, Partition>;
   prefix: string;
@@ -38,12 +40,21 @@ export interface FetcherParts {
   lookForLeaders: () => void;
   /** called with records at and behind the position, in order; never without one */
   onRecords: (id: string, partition: Partition, records: readonly FetchedRecord[]) => void;
-  /** called when the log holds another record in place of the last one that was read */
-  onCut: (id: string, partition: Partition) => void;
-  /** called when the log does not hold the offset at which a fetch began */
-  onOutOfRange: (id: string, partition: Partition, offset: number) => void;
-  /** called with each answer, and each failure to get one */
-  onTurn: () => void;
+  /**
+   * called when the log holds another record in place of the last one that was read. The partition
+   * rests until it is known where to go on
+   */
+  onCut: (id: string, partition: Partition) => Promise<void>;
+  /** the same, when the log does not hold the offset at which a fetch began */
+  onOutOfRange: (id: string, partition: Partition, offset: number) => Promise<void>;
+  /**
+   * called for each partition that an answer names, after its records. With it a fetch has no
+   * session, so that its answer names all
+   * @param begunAt when the fetch began, by `performance.now()`
+   */
+  onEnd?: (partition: Partition, highWatermark: number, begunAt: number) => void;
+  /** called with each answer, and without one after each failure to get one */
+  onTurn: (answer?: FetchAnswer, failure?: unknown) => void;
   /** where this process runs; empty: reads from leaders */
   rack: string;
   wait: FetchWait;
@@ -85,6 +96,16 @@ export class Fetcher {
       else if (!this.#nodes.has(node)) this.#nodes.set(node, this.#create(node));
     }
     for (const node of this.#nodes.values()) node.run();
+  }
+
+  /**
+   * Keeps the next fetches short, because somebody waits for their answers.
+   * @returns whether one under way may last for seconds
+   */
+  hurry(): boolean {
+    let isLong = false;
+    for (const node of this.#nodes.values()) isLong = node.hurry() || isLong;
+    return isLong;
   }
 
   stop(): void {
@@ -130,10 +151,6 @@ function isReadable({ position, draining, waits }: Partition): boolean {
   return !position.rests && !draining && !waits;
 }
 
-export function placeOf({ topic, number }: Partition, prefix: string): TopicPartition {
-  return { topic: prefix + topic, number };
-}
-
 function placeIn(topicId: string, partition: number): string {
   return `${topicId}/${String(partition)}`;
 }
@@ -166,6 +183,10 @@ class NodeFetcher {
   readonly #throttle = new FetchThrottle();
   readonly #wait: IdleWait;
   #isFetching = false;
+  /** when the last fetch began, by `performance.now()` */
+  #begunAt = 0;
+  /** the partition with which a fetch without a session begins */
+  #turn = 0;
   /** the last fetch was ended for a partition that it lacked */
   #isInterrupted = false;
   /** by topic id and partition */
@@ -193,12 +214,18 @@ class NodeFetcher {
     else this.#fetch();
   }
 
+  /** Keeps the next fetches short. @returns whether the one under way may last for seconds */
+  hurry(): boolean {
+    this.#wait.markActive();
+    return this.#isFetching && this.#wait.isLong;
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#connection?.close();
   }
 
-  /** Ends a fetch that may wait for seconds, so that the next one asks for a partition that it lacks. */
+  /** Ends a fetch that may wait for seconds, so that the next one asks for what it lacks. */
   #interruptIfLong(): void {
     if (!this.#isFetching || !this.#wait.isLong || this.#isInterrupted) return;
     for (const partition of this.parts.partitions.values()) {
@@ -258,7 +285,7 @@ class NodeFetcher {
     this.#doubtAll();
     const { log, onTurn, lookForLeaders } = this.parts;
     log.debug({ broker: this.node, reason: messageOf(error) }, 'fetch.failed');
-    onTurn();
+    onTurn(undefined, this.#isInterrupted ? undefined : error);
     const again = () => {
       this.#isBusy = false;
       lookForLeaders();
@@ -276,7 +303,7 @@ class NodeFetcher {
     const { maxWaitTime, minBytes } = this.#wait.nextFetchWait();
     this.#isInterrupted = false;
     const { maxBytes, rack } = this.parts;
-    const session = this.#session.next(topics);
+    const session = this.parts.onEnd ? { ...NO_SESSION, topics } : this.#session.next(topics);
     const isProven = [...this.#asked.values()].every(
       ({ partition }) => partition.position.isProven,
     );
@@ -289,6 +316,7 @@ class NodeFetcher {
       rack: isProven ? rack : '',
     };
     this.#isFetching = true;
+    this.#begunAt = performance.now();
     connection.fetch(input, this.#answered);
   };
 
@@ -296,7 +324,7 @@ class NodeFetcher {
   #topics(): FetchTopic[] {
     const topics = new Map<string, FetchTopic>();
     this.#asked = new Map();
-    for (const [id, partition] of this.parts.partitions) {
+    for (const [id, partition] of this.#inTurn()) {
       // A partition that is resumed takes part in the next fetch.
       if (partition.waits) this.#wait.markActive();
       const leader = this.#sourceOf(partition);
@@ -312,6 +340,18 @@ class NodeFetcher {
     return [...topics.values()];
   }
 
+  /**
+   * Returns all partitions. Without a session a broker fills its answer in their order, so that each
+   * fetch begins one partition later.
+   */
+  #inTurn(): Iterable<[string, Partition]> {
+    const { partitions } = this.parts;
+    if (this.#session.isKept) return partitions;
+    const all = [...partitions];
+    const first = this.#turn++ % Math.max(1, all.length);
+    return [...all.slice(first), ...all.slice(0, first)];
+  }
+
   readonly #answered = (error: Error | undefined, answer: FetchAnswer | undefined): void => {
     this.#isFetching = false;
     if (this.#stopped) return;
@@ -322,9 +362,12 @@ class NodeFetcher {
     } catch (refusal) {
       return this.#failed(refusal);
     }
-    this.parts.onTurn();
+    this.parts.onTurn(answer);
+    // When one partition fills the answer, others look empty.
+    const isEmpty = answer.partitions.every(({ next }) => next === undefined);
     let records = 0;
-    if (hasSession) for (const fetched of answer.partitions) records += this.#take(fetched);
+    if (hasSession)
+      for (const fetched of answer.partitions) records += this.#take(fetched, isEmpty);
     this.#throttle.noteRecords(records);
     if (records > 0) this.#wait.markActive();
     this.#isBusy = false;
@@ -332,7 +375,7 @@ class NodeFetcher {
   };
 
   /** @returns the number of records in the answer */
-  #take(fetched: FetchedPartition): number {
+  #take(fetched: FetchedPartition, isEmpty: boolean): number {
     const asked = this.#asked.get(placeIn(fetched.topic, fetched.partition));
     if (!asked) return 0;
     const { id, partition, offset, leader } = asked;
@@ -348,31 +391,45 @@ class NodeFetcher {
       this.sources.moveTo(partition, fetched.replica);
       return 0;
     }
-    if (fetched.next === undefined) {
-      const isGone = position.expectsRecord && fetched.highWatermark <= offset;
-      if (isGone) this.parts.onOutOfRange(id, partition, offset);
+    if (position.expectsRecord && fetched.next === undefined && fetched.highWatermark <= offset) {
+      this.#rest(partition, this.parts.onOutOfRange(id, partition, offset));
       return 0;
     }
-    if (!position.isProven) {
-      const first = fetched.records.find((record) => record.offset >= offset);
-      if (!position.compare(first)) {
-        this.parts.onCut(id, partition);
-        return 0;
+    // Compaction has left no record from here to the end.
+    const isEmptied = isEmpty && COMPACTED.has(partition.topic);
+    const next = fetched.next ?? (isEmptied ? fetched.highWatermark : undefined);
+    if (next !== undefined) {
+      if (!position.isProven) {
+        const first = fetched.records.find((record) => record.offset >= offset);
+        if (!position.compare(first)) {
+          this.#rest(partition, this.parts.onCut(id, partition));
+          return 0;
+        }
+        if (offset > position.next) return fetched.records.length;
       }
-      if (offset > position.next) return fetched.records.length;
+      const records = recordsFrom(fetched.records, position.next);
+      position.read(fetched.records.at(-1), next);
+      if (records.length > 0) this.parts.onRecords(id, partition, records);
     }
-    const { next } = position;
-    position.read(fetched.records.at(-1), fetched.next);
-    const records = recordsFrom(fetched.records, next);
-    if (records.length > 0) this.parts.onRecords(id, partition, records);
+    this.parts.onEnd?.(partition, fetched.highWatermark, this.#begunAt);
     return fetched.records.length;
+  }
+
+  /** Fetches nothing of a partition until the work is done. */
+  #rest({ position }: Partition, work: Promise<void>): void {
+    position.rest();
+    const goOn = () => {
+      position.goOn();
+      this.sources.wake();
+    };
+    void work.finally(goOn);
   }
 
   #refused({ id, partition, offset }: Asked, { errorCode, damage }: FetchedPartition): void {
     const { topic, number } = partition;
     const about = { topic, partition: number, offset, errorCode };
     if (errorCode === ERROR.offsetOutOfRange && !this.sources.isReplica(partition)) {
-      this.parts.onOutOfRange(id, partition, offset);
+      this.#rest(partition, this.parts.onOutOfRange(id, partition, offset));
       return;
     }
     // A replica may lag behind, and its broker may have gone.
@@ -380,13 +437,12 @@ class NodeFetcher {
     const isGrave = damage !== undefined || errorCode === ERROR.topicForbidden;
     if (isGrave) this.parts.log.error({ ...about, reason: damage }, 'fetch.refused');
     else this.parts.log.debug(about, 'fetch.refused');
+    const again = sleep(isGrave ? DAMAGED_AGAIN_MS : AGAIN_MS);
     // Mostly the leader has moved.
-    partition.position.rest();
-    const again = () => {
-      partition.position.goOn();
-      this.parts.lookForLeaders();
-    };
-    setTimeout(again, isGrave ? DAMAGED_AGAIN_MS : AGAIN_MS);
+    this.#rest(
+      partition,
+      again.then(() => this.parts.lookForLeaders()),
+    );
   }
 }
 

@@ -1,11 +1,14 @@
-import { withTimeout } from '../../runtime/async';
+import { sleep, withTimeout } from '../../runtime/async';
+import { AppError, messageOf } from '../../runtime/errors';
+import { type Log } from '../../telemetry/log';
+import { ERROR } from '../protocol/error-codes';
 import { type TopicMetadata } from '../protocol/metadata-request';
-import { EARLIEST, type FoundOffset, LATEST, type LogPlace } from '../protocol/offset-requests';
-import { type ConsumerBrokers } from './brokers';
+import { EARLIEST, LATEST, type LogPlace } from '../protocol/offset-requests';
+import { type LogBrokers } from './brokers';
 import { idOf, type TopicPartition } from './partition';
 import { type RecordName } from './position';
 
-/** Knows the leaders of the partitions that a consumer reads, and asks them about their logs. */
+/** Knows the leaders of the partitions of some topics, and asks them about their logs. */
 
 /** A broker that does not answer must not delay the look-up of others. */
 const ANSWER_WITHIN_MS = 2_000;
@@ -24,25 +27,29 @@ export interface Bounds {
   high: number;
 }
 
-type Requests = Pick<ConsumerBrokers, 'metadata' | 'listOffsets' | 'epochEnd'>;
+type Requests = Pick<LogBrokers, 'metadata' | 'listOffsets' | 'epochEnd'>;
 
 export class Leaders {
   #topics: ReadonlyMap<string, TopicMetadata> = new Map();
 
-  /** @param topics full names of the topics that the consumer reads */
+  /** @param topics full names */
   constructor(
     private readonly brokers: Requests,
     private readonly topics: readonly string[],
   ) {}
 
-  /** Reads the metadata again. @throws if no broker answers */
-  async refresh(): Promise<void> {
-    this.#topics = await this.brokers.metadata(this.topics);
+  /** Reads the metadata again. @param more full names of other topics @throws if no broker answers */
+  async refresh(more: readonly string[] = []): Promise<void> {
+    this.#topics = await this.brokers.metadata([...new Set([...this.topics, ...more])]);
   }
 
-  /** Returns the error that a topic has in the metadata; 0 without one. */
-  errorOf(topic: string): number {
-    return this.#topics.get(topic)?.errorCode ?? 0;
+  /** @throws AppError `cannot_start` if this user may not read a topic */
+  requireRights(): void {
+    const isForbidden = (topic: string) =>
+      this.#topics.get(topic)?.errorCode === ERROR.topicForbidden;
+    const forbidden = this.topics.find(isForbidden);
+    if (forbidden === undefined) return;
+    throw new AppError('cannot_start', `this user may not read the topic ${forbidden}`);
   }
 
   /** Returns the leader of a partition; undefined while it has none, or does not exist. */
@@ -58,6 +65,10 @@ export class Leaders {
     return this.#topics.get(topic)?.partitions.length ?? 0;
   }
 
+  placesOf(topic: string): TopicPartition[] {
+    return Array.from({ length: this.count(topic) }, (_, number) => ({ topic, number }));
+  }
+
   /** True while a topic is missing, or a partition has no leader. */
   get isIncomplete(): boolean {
     return this.topics.some((topic) => {
@@ -66,9 +77,42 @@ export class Leaders {
     });
   }
 
-  /** Returns the first offset of each log, by partition id; those that are not known are absent. */
-  starts(places: readonly TopicPartition[]): Promise<Map<string, number>> {
-    return this.#offsets(places, EARLIEST);
+  /**
+   * Returns offsets by partition id; those whose leaders do not answer are absent.
+   * @param at EARLIEST, LATEST, or the first record appended at a time, ms since 1970, or later; it
+   *   is negative if there is none
+   */
+  async offsets(places: readonly TopicPartition[], at: number): Promise<Map<string, number>> {
+    const byNode = new Map<number, LogPlace[]>();
+    for (const place of places) {
+      const leader = this.of(place);
+      if (!leader) continue;
+      const { topic, number } = place;
+      const known = byNode.get(leader.node) ?? [];
+      byNode.set(leader.node, [...known, { topic, number, leaderEpoch: leader.epoch }]);
+    }
+    const found = new Map<string, number>();
+    const asked = [...byNode].map(async ([node, ofNode]) => {
+      for (const each of await this.brokers.listOffsets(node, ofNode, at)) {
+        if (each.errorCode === 0) found.set(idOf(each), each.offset);
+      }
+    });
+    await withTimeout(ANSWER_WITHIN_MS, Promise.allSettled(asked));
+    return found;
+  }
+
+  /** Returns the bounds of the partitions of a topic whose leaders answer. */
+  async allBounds(topic: string): Promise<Map<number, Bounds>> {
+    const places = this.placesOf(topic);
+    const [lows, highs] = await Promise.all([
+      this.offsets(places, EARLIEST),
+      this.offsets(places, LATEST),
+    ]);
+    const found = places.flatMap((place): [number, Bounds][] => {
+      const [low, high] = [lows.get(idOf(place)), highs.get(idOf(place))];
+      return low === undefined || high === undefined ? [] : [[place.number, { low, high }]];
+    });
+    return new Map(found);
   }
 
   /** @throws if the leader does not answer */
@@ -112,24 +156,79 @@ export class Leaders {
     if (!leader) throw new Error(`${idOf(place)} has no leader`);
     return leader;
   }
-
-  async #offsets(places: readonly TopicPartition[], atMs: number): Promise<Map<string, number>> {
-    const byNode = new Map<number, LogPlace[]>();
-    for (const place of places) {
-      const leader = this.of(place);
-      if (!leader) continue;
-      const at = { ...place, leaderEpoch: leader.epoch };
-      byNode.set(leader.node, [...(byNode.get(leader.node) ?? []), at]);
-    }
-    const found = new Map<string, number>();
-    const asked = [...byNode].map(async ([node, ofNode]) => {
-      for (const each of await this.brokers.listOffsets(node, ofNode, atMs)) note(found, each);
-    });
-    await withTimeout(ANSWER_WITHIN_MS, Promise.allSettled(asked));
-    return found;
-  }
 }
 
-function note(found: Map<string, number>, { topic, number, errorCode, offset }: FoundOffset): void {
-  if (errorCode === 0 && offset >= 0) found.set(idOf({ topic, number }), offset);
+const LOOK_AGAIN_MS = 250;
+
+/** Reads the metadata again on demand: once at a time, and with a pause behind it. */
+export class LeaderSearch {
+  #isLooking = false;
+  #looksAgain = false;
+  #lookedAt = performance.now();
+  #stopped = false;
+
+  /** @param onLooked called after each look-up. @param isKnown false: no broker has answered */
+  constructor(
+    private readonly leaders: Pick<Leaders, 'refresh'>,
+    private readonly onLooked: (isKnown: boolean) => void,
+    private readonly log: Log,
+  ) {}
+
+  /** time since the last look-up began, ms */
+  get ageMs(): number {
+    return performance.now() - this.#lookedAt;
+  }
+
+  look(): void {
+    this.#looksAgain = true;
+    if (!this.#isLooking) void this.#run();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #run(): Promise<void> {
+    this.#isLooking = true;
+    while (this.#looksAgain && !this.#stopped) {
+      this.#looksAgain = false;
+      this.#lookedAt = performance.now();
+      let isKnown = true;
+      try {
+        await this.leaders.refresh();
+      } catch (error) {
+        isKnown = false;
+        this.log.debug({ reason: messageOf(error) }, 'leaders.not_found');
+      }
+      if (!this.#isStopped()) this.onLooked(isKnown);
+      await sleep(LOOK_AGAIN_MS, { ref: false });
+    }
+    this.#isLooking = false;
+  }
+
+  /** A function, because the value may change during a wait. */
+  #isStopped = () => this.#stopped;
+}
+
+const RETRY_MS = 200;
+
+/**
+ * Repeats a look-up until leaders answer.
+ * @returns undefined once the result is not wanted any more
+ */
+export async function lookUp<T>(
+  look: () => Promise<T>,
+  isWanted: () => boolean,
+  onFailure: (error: unknown) => void,
+): Promise<T | undefined> {
+  for (;;) {
+    try {
+      const found = await look();
+      return isWanted() ? found : undefined;
+    } catch (error) {
+      onFailure(error);
+    }
+    await sleep(RETRY_MS);
+    if (!isWanted()) return undefined;
+  }
 }

@@ -56,6 +56,8 @@ interface MemberParts {
   onHeard: (generation: number, sentAt: number) => void;
   /** called when others may own the partitions */
   onLost: () => void;
+  /** called when this user may not read with the group; it joins no more */
+  onForbidden: () => void;
   log: Log;
 }
 
@@ -173,6 +175,11 @@ export class Member {
         if (!round) this.#wantsRound = true;
         else if (!this.#hasLeft()) this.parts.onRound(round);
       } catch (error) {
+        if (error instanceof KafkaError && error.errorCode === ERROR.groupForbidden) {
+          this.#left = true;
+          this.parts.onForbidden();
+          return;
+        }
         this.#wantsRound = true;
         const { log, groupId } = this.parts;
         const level = ++failures % WARN_EVERY === 0 ? 'warn' : 'debug';

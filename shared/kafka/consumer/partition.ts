@@ -14,6 +14,10 @@ export function idOf({ topic, number }: TopicPartition): string {
   return `${topic}/${String(number)}`;
 }
 
+export function placeOf({ topic, number }: Partition, prefix: string): TopicPartition {
+  return { topic: prefix + topic, number };
+}
+
 /**
  * Holds one partition while this process owns it: its position, its offset tracker, its last commit,
  * and its buffered records.

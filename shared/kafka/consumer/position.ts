@@ -33,6 +33,7 @@ export class Position {
   #leaderEpoch = -1;
   /** true while a look-up finds where reading continues */
   #rests = false;
+  #era: object = {};
 
   /**
    * @param next the first offset to read
@@ -105,6 +106,12 @@ export class Position {
   /** Lets the next fetch compare the last record, because the log may have changed. */
   doubt(): void {
     this.#isProven = false;
+    this.#era = {};
+  }
+
+  /** Another object after each doubt: what was known of the end of the log is of an earlier era. */
+  get era(): object {
+    return this.#era;
   }
 
   /** Fetches nothing until `goOn`. */

@@ -23,6 +23,10 @@ const AT = {
 const LENGTH_END = 12;
 const CODEC_BITS = 0x7;
 const GZIP = 1;
+/**
+ * A batch of 1 MB may grow to 1 GB. Producers bound a batch before they compress it, far below this.
+ */
+const MOST_INFLATED_BYTES = 64 * 1024 * 1024;
 const LOG_APPEND_TIME = 0x8;
 const TRANSACTIONAL = 0x10;
 const CONTROL = 0x20;
@@ -152,7 +156,8 @@ export class FetchedRecord {
     skip(reader);
     const headers: Record<string, string> = {};
     const count = reader.varint();
-    for (let i = 0; i < count; i++) {
+    // A broken record may promise any number.
+    for (let i = 0; i < count && reader.at < reader.buffer.length; i++) {
       const name = headerName(reader, i);
       headers[name] = text(reader);
     }
@@ -223,7 +228,7 @@ export interface AbortedTransaction {
 /**
  * Reads the batches of one partition in a fetch. It skips an incomplete last batch: a fetch ends
  * when its byte limit is reached.
- * @throws if a batch is damaged, or compressed by another codec than gzip
+ * @throws if a batch is damaged, is compressed by another codec than gzip, or grows too much
  */
 export function readBatches(
   buffer: Buffer,
@@ -288,7 +293,7 @@ function readBatch(batch: Buffer, transactions: OpenTransactions, to: FetchedRec
   const fixedTime = (attributes & LOG_APPEND_TIME) !== 0;
   const codec = attributes & CODEC_BITS;
   if (codec > GZIP) throw new Error('a batch is compressed by another codec than gzip');
-  const body = codec === GZIP ? gunzipSync(batch.subarray(AT.records)) : batch;
+  const body = codec === GZIP ? inflated(batch.subarray(AT.records)) : batch;
   const lastOffset = baseOffset + batch.readInt32BE(AT.lastDelta);
   const isAborted = transactions.isAborted(batch, attributes, lastOffset);
   const fetched: FetchedBatch = {
@@ -300,6 +305,7 @@ function readBatch(batch: Buffer, transactions: OpenTransactions, to: FetchedRec
   for (let left = batch.readInt32BE(AT.count); left > 0; left--) {
     const size = reader.varint();
     const next = reader.at + size;
+    if (size <= 0 || next > body.length) throw new Error('a batch has fewer records than it says');
     reader.at++;
     const timeDelta = reader.varint();
     const offset = baseOffset + reader.varint();
@@ -307,4 +313,8 @@ function readBatch(batch: Buffer, transactions: OpenTransactions, to: FetchedRec
     to.push(new FetchedRecord(fetched, reader.at, offset, time));
     reader.at = next;
   }
+}
+
+function inflated(records: Buffer): Buffer {
+  return gunzipSync(records, { maxOutputLength: MOST_INFLATED_BYTES });
 }

@@ -11,8 +11,6 @@ import { readTopicId, writeTopicId } from './metadata-request';
  */
 
 export const FETCH = { key: 1, version: 13, flexible: true };
-export const FETCH_BY_NAME = { key: 1, version: 12, flexible: true };
-type Version = typeof FETCH;
 
 const CONSUMER = -1;
 /** Records of open transactions are not returned. */
@@ -28,7 +26,7 @@ export interface FetchPartition {
 }
 
 export interface FetchTopic {
-  /** the id of the topic, or its name in `FETCH_BY_NAME` */
+  /** the id of the topic */
   topic: string;
   partitions: FetchPartition[];
 }
@@ -47,6 +45,13 @@ export interface FetchInput {
   topics: FetchTopic[];
   forgotten: { topic: string; partitions: number[] }[];
 }
+
+/** Reads without a session: the answer names all partitions that were asked for. */
+export const NO_SESSION: Pick<FetchInput, 'sessionId' | 'sessionEpoch' | 'forgotten'> = {
+  sessionId: 0,
+  sessionEpoch: -1,
+  forgotten: [],
+};
 
 export interface FetchAnswer {
   /** time in which the broker wants no request on the connection, ms */
@@ -68,9 +73,7 @@ export interface FetchedPartition extends FetchedBatches {
   damage?: string;
 }
 
-export function writeFetch(to: ByteWriter, input: FetchInput, version: Version): void {
-  const writeTopic =
-    version === FETCH ? (id: string) => writeTopicId(to, id) : (name: string) => to.compact(name);
+export function writeFetch(to: ByteWriter, input: FetchInput): void {
   to.int32(CONSUMER);
   to.int32(input.maxWaitMs);
   to.int32(input.minBytes);
@@ -79,7 +82,7 @@ export function writeFetch(to: ByteWriter, input: FetchInput, version: Version):
   to.int32(input.sessionId);
   to.int32(input.sessionEpoch);
   to.compactArray(input.topics, ({ topic, partitions }) => {
-    writeTopic(topic);
+    writeTopicId(to, topic);
     to.compactArray(partitions, ({ partition, leaderEpoch, offset, maxBytes }) => {
       to.int32(partition);
       to.int32(leaderEpoch);
@@ -92,7 +95,7 @@ export function writeFetch(to: ByteWriter, input: FetchInput, version: Version):
     to.noTags();
   });
   to.compactArray(input.forgotten, ({ topic, partitions }) => {
-    writeTopic(topic);
+    writeTopicId(to, topic);
     to.compactArray(partitions, (partition) => to.int32(partition));
     to.noTags();
   });
@@ -100,13 +103,13 @@ export function writeFetch(to: ByteWriter, input: FetchInput, version: Version):
   to.noTags();
 }
 
-export function readFetch(from: ByteReader, version: Version): FetchAnswer {
+export function readFetch(from: ByteReader): FetchAnswer {
   const throttleMs = from.int32();
   const errorCode = from.int16();
   const sessionId = from.int32();
   const partitions: FetchedPartition[] = [];
   for (let topics = from.uvarint() - 1; topics > 0; topics--) {
-    const topic = version === FETCH ? readTopicId(from) : from.compactString();
+    const topic = readTopicId(from);
     for (let left = from.uvarint() - 1; left > 0; left--) {
       partitions.push(readPartition(from, topic));
     }

@@ -5,6 +5,7 @@ import { type ByteReader, ByteWriter } from './bytes';
  * (https://kafka.apache.org/protocol).
  */
 
+export const FIND_COORDINATOR = { key: 10, version: 2 };
 export const JOIN = { key: 11, version: 5 };
 export const HEARTBEAT = { key: 12, version: 3 };
 export const LEAVE = { key: 13, version: 2 };
@@ -13,6 +14,20 @@ export const COMMIT = { key: 8, version: 5 };
 export const COMMITTED = { key: 9, version: 4 };
 
 const PROTOCOL_TYPE = 'consumer';
+const OF_GROUP = 0;
+
+export function writeFindCoordinator(to: ByteWriter, groupId: string): void {
+  to.string(groupId);
+  to.int8(OF_GROUP);
+}
+
+/** @returns the id of the broker that coordinates the group */
+export function readFindCoordinator(from: ByteReader): { errorCode: number; node: number } {
+  from.int32(); // throttle time
+  const errorCode = from.int16();
+  from.string(); // the error in words
+  return { errorCode, node: from.int32() };
+}
 
 /** A member in a generation of its group. */
 export interface MemberId {

@@ -27,6 +27,7 @@ export class MemoryStore implements ProfileReader {
       .slice(0, limit);
   }
   touched(after: number, limit: number): { place: number; user: string }[] {
+    if (!Number.isSafeInteger(after)) throw new RangeError(`${after} is no place`);
     return [...this.#touched]
       .map(([user, place]) => ({ place, user }))
       .filter(({ place }) => place > after)

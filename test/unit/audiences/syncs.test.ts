@@ -67,3 +67,18 @@ test('a slow definition checks the users that a fast one has checked already', (
   // Users whom all definitions have checked are forgotten.
   expect(engine.sync({ ids: ['aud_new'], end: engine.lastTouch }, NOW, 10)).toBeUndefined();
 });
+
+test('a sync ends when its definitions send no more values', () => {
+  const { engine, apply, syncs, syncAt, define } = syncsUnderTest(
+    definition('aud_a', 'pro', SECOND),
+  );
+  syncAt(NOW);
+  for (const user of ['ann', 'bob', 'cyn']) apply(user, identify({ plan: 'pro' }));
+  const first = syncs.next(engine, NOW + SECOND)!;
+  engine.commit(first);
+  expect(first.valueChanges).toHaveLength(2);
+  define();
+  expect(engine.emitting).toEqual([]);
+  expect(syncs.next(engine, NOW + SECOND)).toBeUndefined();
+  expect(syncs.next(engine, NOW + 2 * SECOND)).toBeUndefined();
+});

@@ -22,14 +22,8 @@ describe('the command line', () => {
   test('takes parts in the order of a run', () =>
     expect(readOptions(['--only', 'singles,bare']).only).toEqual(['bare', 'singles']));
 
-  test('takes the number of users, and a capacity instead of measuring one', () => {
-    const { audiences, isolation } = readOptions([
-      '--users',
-      '1000000',
-      '--capacity',
-      '1500',
-    ]).sizes;
-    expect([audiences.users, isolation.capacity]).toEqual([1_000_000, 1_500]);
+  test('takes a capacity instead of measuring one', () => {
+    expect(readOptions(['--capacity', '1500']).sizes.isolation.capacity).toBe(1_500);
   });
 
   test('runs just isolation or the load curve on all services in one process by --together', () => {
@@ -45,8 +39,6 @@ describe('the command line', () => {
     [['--only', 'speed']],
     [['--fast']],
     [['--rounds', '0']],
-    [['--users', '0']],
-    [['--users', '5000']],
     [['--capacity', '-1']],
     [['--minutes', '1.5']],
   ])('refuses %j with the usage', (args) => {

@@ -9,7 +9,7 @@ import {
   clockCheck,
   destinationChecks,
   type Health,
-  healthCheck,
+  healthChecks,
   keyCheck,
   offsetChecks,
   todosOf,
@@ -30,8 +30,9 @@ test.each([
   expect(clockCheck('clock', aheadMs)).toMatchObject({ result });
 });
 
+const AT = 'http://127.0.0.1:9402';
 const READY: Health = { status: 200, reasons: [], degraded: [] };
-test.each<[string, Health | undefined, Whereabouts, string | undefined]>([
+test.each<[string, Health | undefined, Whereabouts, string]>([
   ['ready', READY, 'here', 'ok'],
   [
     'not ready',
@@ -42,10 +43,19 @@ test.each<[string, Health | undefined, Whereabouts, string | undefined]>([
   ['degraded', { ...READY, degraded: ['the history is away'] }, 'here', 'warn'],
   ['missing on this machine', undefined, 'here', 'fail'],
   ['missing in its container', undefined, 'named', 'fail'],
-  ['out of reach on another machine', undefined, 'elsewhere', undefined],
 ])('doctor gives the right result for a service that is %s', (_, health, whereabouts, result) => {
-  const check = healthCheck('service router', 'http://127.0.0.1:9402', health, whereabouts);
-  expect(check?.result).toBe(result);
+  const [check] = healthChecks([{ service: 'router', at: AT, health }], whereabouts);
+  expect(check).toMatchObject({ name: 'service router', result });
+});
+
+test('doctor misses a service where others respond, and none where no service responds', () => {
+  const without = { service: 'router', at: AT, health: undefined };
+  const checks = healthChecks([{ service: 'ingest', at: AT, health: READY }, without], 'elsewhere');
+  expect(checks.map(({ name, result }) => [name, result])).toEqual([
+    ['service ingest', 'ok'],
+    ['service router', 'warn'],
+  ]);
+  expect(healthChecks([without, without], 'elsewhere')).toMatchObject([{ result: 'ok' }]);
 });
 
 const differs = (setting: string, has: string, wants: string) => ({

@@ -5,6 +5,7 @@ import { showTest } from '../../../cli/output/test';
 import { type Column, fields, printable, table } from '../../../cli/output/table';
 import { type ProcessContext } from '../../../cli/process-context';
 import { type Test } from '../../../shared/api/operations';
+import { waypost } from '../../support/cli';
 
 /** The output for people and for programs. */
 
@@ -65,6 +66,41 @@ test('with --json a list is one JSON text a line, and notes go to stderr', () =>
   print.rows(COLUMNS, [], 'nothing');
   print.note('by the way');
   expect(said).toEqual({ out: '{"name":"a\\nb","n":1}\n', err: 'by the way\n' });
+});
+
+const HOSTILE = 'a\u001b]52;c;cm0gLXJm\u0007\u009b2J\u202eb';
+// eslint-disable-next-line no-control-regex -- what a terminal obeys
+const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
+
+test('no text of a stranger reaches the terminal as it is, also as JSON, which stays the same', () => {
+  const said = { out: '', err: '' };
+  const world = {
+    env: {},
+    terminal: true,
+    out: (t: string) => (said.out += t),
+    err: (t: string) => (said.err += t),
+  } as unknown as ProcessContext;
+  const print = createPrinter(world, false);
+  print.note(`${HOSTILE}\nsecond line`);
+  print.rows(COLUMNS, [], HOSTILE);
+  createPrinter(world, true).thing({ name: HOSTILE }, []);
+  expect(said.out + said.err).not.toMatch(OBEYED);
+  expect(said.err).toContain('b\nsecond line\n');
+  expect(JSON.parse(said.out)).toEqual({ name: HOSTILE });
+});
+
+test('a file of a stranger cannot control the terminal by what is wrong with it', async () => {
+  const file = { waypost: 1, sources: [], destinations: [], [HOSTILE]: true };
+  const input = JSON.stringify(file);
+  const { code, err } = await waypost(['import', '-'], { input });
+  expect(code).toBe(1);
+  expect(err).toMatch(/has an unknown field: a\ufffd]52/);
+  expect(err).not.toMatch(OBEYED);
+  const json = await waypost(['import', '-', '--json'], { input });
+  expect(json.err).not.toMatch(OBEYED);
+  expect(JSON.parse(json.err)).toMatchObject({
+    error: { message: expect.stringContaining(HOSTILE) },
+  });
 });
 
 test.each([

@@ -617,15 +617,18 @@ test('an import names what its changes switch off or remove', () => {
   };
   const file = {
     ...FILE,
+    sources: FILE.sources.map((source) => ({ ...source, enabled: false })),
     destinations: [
       { ...hook!, enabled: false },
-      { ...hook!, name: 'Two', maxPerSecond: 7 },
+      { ...hook!, name: 'Two', maxPerSecond: 7, paused: true },
     ],
   };
   const { steps } = planImport(file, here, {}, true);
   expect(endingsOf(steps, here)).toEqual([
+    'disable the source "Site"',
     'disable "Hook"',
     'remove 1 URL of "Hook"',
+    'pause "Two"',
     'remove 1 URL of "Two"',
   ]);
   expect(endingsOf(planImport(FILE, HERE, {}, false).steps, HERE)).toEqual([]);

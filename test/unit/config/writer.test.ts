@@ -51,6 +51,35 @@ async function open(memory: MemoryLog) {
 }
 
 describe('the reader of config', () => {
+  test('follows what the topic says after it was cut, once it has read all of it', async () => {
+    const memory = memoryLog();
+    const of = (id: string, version: number, name: string) => ({
+      ...record(version, name, { id, data: { ...aSource(name), id, writeKeys: [] } }),
+      key: `source:${id}`,
+    });
+    memory.append([of('a', 1, 'kept'), of('b', 1, 'first'), of('b', 2, 'cut'), of('c', 1, 'gone')]);
+    const { config } = await open(memory);
+    const names = () => ['a', 'b', 'c'].map((id) => config.source(id)?.data.name);
+    const changes: string[] = [];
+    config.onChange(({ id, data }) => {
+      changes.push(`${id} ${data ? 'is there' : 'is gone'}: ${names().join()}`);
+    });
+    const read = config.changes;
+
+    memory.cut('config', 2);
+    memory.append([of('b', 2, 'after')]);
+    expect([names(), config.position]).toEqual([['kept', 'cut', 'gone'], 4]);
+    await config.refresh(1_000);
+    expect([names(), config.position]).toEqual([['kept', 'after', undefined], 3]);
+    expect(changes).toEqual([
+      'a is there: kept,after,',
+      'b is there: kept,after,',
+      'b is there: kept,after,',
+      'c is gone: kept,after,',
+    ]);
+    expect(config.changes).toBeGreaterThan(read);
+  });
+
   test('has read to the end when it opens, and follows from there', async () => {
     const memory = memoryLog();
     memory.append([record(1, 'one')]);

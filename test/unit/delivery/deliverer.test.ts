@@ -1143,6 +1143,16 @@ describe('deletions of users', () => {
     expect(story.sent).toHaveLength(1);
   });
 
+  test('a `delete` of a control whose clock is ahead is sent two seconds after its record', async () => {
+    await story.take({ type: 'delete', userId: 'kim', acceptedAt: Date.now() + 3_600_000 });
+    await story.pass(1_999);
+    await decideAgain();
+    expect(story.sent).toEqual([]);
+    await story.pass(1);
+    await decideAgain();
+    expect(story.sent).toHaveLength(1);
+  });
+
   test('a `delete` is sent after the requests for older calls of its user have ended', async () => {
     story.patient = true;
     await story.take({ userId: 'kim', acceptedAt: Date.now() - 1 });
@@ -1157,6 +1167,23 @@ describe('deletions of users', () => {
     await decideAgain();
     expect(story.sent).toHaveLength(4);
     expect(story.events('attempt')).toEqual([]);
+  });
+
+  test('they are asked for each second while a delivery is in hand, and an idle process has no timer for that', async () => {
+    let asked = 0;
+    story.deletions.expectSoon = () => {
+      asked++;
+      return undefined;
+    };
+    // Only that of the lanes.
+    expect(jest.getTimerCount()).toBe(1);
+    story.patient = true;
+    await story.take({ userId: 'kim' });
+    await story.pass(3_000);
+    expect(asked).toBe(3);
+    story.open[0]?.answer(resultOf(200));
+    await story.pass(5_000);
+    expect([asked, jest.getTimerCount()]).toEqual([3, 1]);
   });
 
   test('while deletions are not known, an older call of a user waits, and others do not', async () => {

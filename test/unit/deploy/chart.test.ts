@@ -575,7 +575,9 @@ story(
     const metricsFrom = [{ podSelector: { matchLabels: { app: 'prometheus' } } }];
     const { objects, one } = await render({ ...REQUIRED, networkPolicy: { metricsFrom } });
     const control = one('Deployment', '-control');
-    expect(variable(control, 'WAYPOST_HEALTH_HOST')).toMatchObject({ value: 'waypost-{service}' });
+    expect(variable(control, 'WAYPOST_HEALTH_HOST')).toMatchObject({
+      value: 'waypost-{service}-health',
+    });
     const { labels } = control.spec.template.metadata;
     const policies = objects.filter(
       ({ kind, metadata }) => kind === 'NetworkPolicy' && !/-(test|topics)$/.test(metadata.name),
@@ -591,6 +593,27 @@ story(
     for (const { kind, spec } of objects) {
       if (kind !== 'Deployment') continue;
       expect(spec.template.metadata.labels).toMatchObject(pods.to[0].podSelector.matchLabels);
+    }
+  },
+);
+
+story(
+  'each service has its health port in a Service of its own, whatever carries calls',
+  async () => {
+    const open = (objects: Manifest[]) =>
+      objects
+        .filter(({ kind, spec }) => kind === 'Service' && spec.clusterIP === 'None')
+        .map(({ metadata, spec }) => [
+          metadata.name,
+          spec.publishNotReadyAddresses,
+          spec.ports[0].port,
+        ]);
+    const expected = ['ingest', 'router', 'delivery', 'retry', 'control', 'audiences'].map(
+      (name, i) => [`waypost-${name}-health`, true, 9401 + i],
+    );
+    for (const ingestType of ['ClusterIP', 'LoadBalancer']) {
+      const { objects } = await render({ ...REQUIRED, service: { ingestType } });
+      expect(open(objects)).toEqual(expected);
     }
   },
 );

@@ -125,3 +125,30 @@ describe('the health check of the image', () => {
     expect(await check(question, statuses)).toEqual(expected);
   });
 });
+
+describe('the command line of the image', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'waypost-image-'));
+  writeFileSync(join(folder, 'admin-token'), 'the-admin-token\n');
+  // In place of node: prints the tokens that the program would get.
+  const node = '#!/bin/sh\necho "$WAYPOST_TOKEN|$WAYPOST_ADMIN_TOKEN"\n';
+  writeFileSync(join(folder, 'node'), node, { mode: 0o755 });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const here = 'http://127.0.0.1:8090';
+  test.each<[string, Record<string, string>, string[], string]>([
+    ['gives this control the admin token', { WAYPOST_URL: here }, ['status'], '|the-admin-token'],
+    ['gives it to no other address', { WAYPOST_URL: here }, ['status', '--url', here], '|'],
+    ['nor by another form of it', {}, ['status', '--url=https://example.com'], '|'],
+    ['nor to one in the environment', { WAYPOST_URL: 'https://example.com' }, ['status'], '|'],
+    ['leaves a token that is given', { WAYPOST_TOKEN: 'own' }, ['status'], 'own|'],
+  ])('%s', async (_, given, args, expected) => {
+    const env = {
+      PATH: `${folder}:${process.env.PATH!}`,
+      WAYPOST_DATA_DIR: folder,
+      ...given,
+    };
+    const program = join(ROOT, 'deploy/image/waypost');
+    const { stdout } = await promisify(execFile)(program, args, { env });
+    expect(stdout.trim()).toBe(expected);
+  });
+});

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { randomOf } from '../../../tools/harness/random';
 import { metrics } from '../../../shared/telemetry/metrics';
 import { renderMetrics } from '../../../shared/telemetry/prometheus';
+import { seedOf } from '../../support/cases';
 import { aSource } from '../../support/fakes';
 import { aBrokenBatch } from '../../support/broken-batches';
 import { aWriteKey } from '../../support/write-key';
@@ -341,7 +342,7 @@ describe('an address with too many refusals', () => {
 });
 
 test('of 300 broken bodies over HTTP each whole call is accepted once, no others', async () => {
-  const seed = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+  const seed = seedOf('FUZZ_SEED');
   const random = randomOf(seed);
   for (let i = 0; i < 300; i++) {
     ingest.producer.appends.length = 0;

@@ -12,17 +12,17 @@ import { aSource } from '../../support/fakes';
 import { mutatedJson, mutatedText, oddBody, oddHeaders, oddText } from '../../support/fuzz';
 import { RECORDED_KEY, recordedRequests } from '../../support/recorded';
 import { basic, rawSocket, startTestIngest, type TestIngest } from './start';
-import { seedRanges } from '../../support/cases';
+import { seedOf, seedRanges } from '../../support/cases';
 import { aWriteKey } from '../../support/write-key';
 
 /**
- * 10,000 odd requests to ingest, half of them with a valid key. `FUZZ_SEED=<number>` repeats a run.
+ * Thousands of odd requests to ingest, half of them with a valid key. `FUZZ_SEED=<number>` repeats a run.
  */
 
 /** Fewer would not reach every kind of answer. */
-const REQUESTS = process.env.QUICK ? 5_000 : 10_000;
+const REQUESTS = process.env.CASES === 'all' ? 10_000 : 5_000;
 const AT_ONCE = 8;
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('FUZZ_SEED');
 const random: Random = randomOf(SEED);
 const KEY = RECORDED_KEY;
 

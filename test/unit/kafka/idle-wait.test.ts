@@ -18,20 +18,3 @@ test('a fetch waits longer after 5 s without records, and briefly again after a 
   wait.markActive();
   expect(wait.nextFetchWait()).toEqual(BUSY);
 });
-
-test("waiting for the log's end adds one look to a long fetch, none to a short one", async () => {
-  const { at, wait } = setUp();
-  const look = jest.fn().mockRejectedValueOnce(new Error('no leader')).mockResolvedValue(undefined);
-  wait.nextFetchWait();
-  wait.expectSoon(look);
-  expect(look).not.toHaveBeenCalled();
-  at.ms = 6_000;
-  wait.nextFetchWait();
-  wait.expectSoon(look);
-  wait.expectSoon(look);
-  expect(look).toHaveBeenCalledTimes(1);
-  await Promise.resolve();
-  wait.expectSoon(look);
-  expect(look).toHaveBeenCalledTimes(2);
-  expect(wait.nextFetchWait()).toEqual(BUSY);
-});

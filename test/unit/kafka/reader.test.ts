@@ -1,6 +1,8 @@
-import { ERROR, KafkaError } from '../../../shared/kafka/protocol/error-codes';
+import { type FetchConnection } from '../../../shared/kafka/consumer/brokers';
+import { ERROR } from '../../../shared/kafka/protocol/error-codes';
+import { type FetchInput } from '../../../shared/kafka/protocol/fetch-request';
 import { DirectReader } from '../../../shared/kafka/reader';
-import { type BrokerAnswer, faultyBroker } from '../../support/faulty-broker';
+import { type Fault, type FaultyBroker, faultyBroker, logsOf } from '../../support/faulty-broker';
 
 /**
  * When a direct read considers a partition read to the end. Reads from a real broker:
@@ -11,31 +13,28 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 async function read(
-  answers: BrokerAnswer[],
+  faults: (Fault | undefined)[],
   at: { offset: number; until?: number },
   topic = 'profiles',
 ) {
-  const broker = faultyBroker(topic, answers, 50);
-  const reading = new DirectReader(() => Promise.resolve(broker.cluster), '').read({
-    topic,
-    partition: 0,
-    maxBytes: 1_000,
-    ...at,
-  });
-  const settled = reading.catch((error: unknown) => error);
+  const broker = faultyBroker(50, ...faults);
+  broker.most = 10;
+  const reader = new DirectReader(() => Promise.resolve(logsOf(topic, [broker])), '');
+  const settled = reader
+    .read({ topic, partition: 0, maxBytes: 1_000, ...at })
+    .catch((error: unknown) => error);
   await jest.advanceTimersByTimeAsync(120_000);
   return settled;
 }
 
-test.each<[string, BrokerAnswer[]]>([
-  [
-    'that was throttled',
-    [{ throttledMs: 100 }, { throttledMs: 100 }, { highWatermark: 50, next: 20 }],
-  ],
-  ['that lacks the partition', ['nothing', { highWatermark: 50, next: 20 }]],
-  ['from a new leader that is behind', [{ highWatermark: 10 }, { highWatermark: 50, next: 20 }]],
-])('a read is repeated after an empty answer %s', async (_, answers) => {
-  expect(await read(answers, { offset: 10, until: 50 })).toMatchObject({
+const EMPTY = { records: [], next: undefined };
+
+test.each<[string, Fault[]]>([
+  ['that was throttled', [{ throttledMs: 100 }, { throttledMs: 100 }]],
+  ['that lacks the partition', ['nothing']],
+  ['from a new leader that is behind', [{ ...EMPTY, highWatermark: 10 }]],
+])('a read is repeated after an empty answer %s', async (_, faults) => {
+  expect(await read([...faults, undefined], { offset: 10, until: 50 })).toMatchObject({
     next: 20,
     end: 50,
     gone: false,
@@ -43,65 +42,83 @@ test.each<[string, BrokerAnswer[]]>([
 });
 
 test('a read passes a stretch that compaction has emptied', async () => {
-  expect(await read([{ highWatermark: 50 }], { offset: 10, until: 50 })).toMatchObject({
-    next: 50,
-    end: 50,
-  });
-  expect(await read([{ highWatermark: 50, next: 12 }], { offset: 10 })).toMatchObject({
+  expect(await read([EMPTY], { offset: 10, until: 50 })).toMatchObject({ next: 50, end: 50 });
+  expect(await read([{ records: [], next: 12 }], { offset: 10 })).toMatchObject({
     next: 12,
     end: 50,
   });
 });
 
 test('an empty answer below the end of a topic that is not compacted is read again', async () => {
-  const answers: BrokerAnswer[] = [{ highWatermark: 50 }, { highWatermark: 50, next: 20 }];
-  expect(await read(answers, { offset: 10 }, 'messages')).toMatchObject({ next: 20, end: 50 });
+  const found = await read([EMPTY, undefined], { offset: 10 }, 'messages');
+  expect(found).toMatchObject({ next: 20, end: 50 });
 });
 
-test.each<[string, BrokerAnswer]>([
+test.each<[string, Fault]>([
   ['throttles without end', { throttledMs: 100 }],
   ['never names the partition', 'nothing'],
-  ['never reaches its known end', { highWatermark: 10 }],
-])('a read fails if the broker %s', async (_, answer) => {
-  expect(await read([answer], { offset: 10, until: 50 })).toMatchObject({
+  ['never reaches its known end', { ...EMPTY, highWatermark: 10 }],
+])('a read fails if the broker %s', async (_, fault) => {
+  expect(await read([fault], { offset: 10, until: 50 })).toMatchObject({
     code: 'kafka_unavailable',
     retriable: true,
   });
 });
 
-describe('reads of several partitions that begin together', () => {
-  type Fetch = {
-    topics: { topic: string; partitions: { partition: number; fetchOffset: string }[] }[];
-  };
+test('a range is looked up again while a leader is missing', async () => {
+  const broker = faultyBroker(50);
+  broker.leads = false;
+  const reader = new DirectReader(() => Promise.resolve(logsOf('messages', [broker])), '');
+  const ranges = reader.ranges('messages');
+  await jest.advanceTimersByTimeAsync(5_000);
+  broker.leads = true;
+  await jest.advanceTimersByTimeAsync(500);
+  expect(await ranges).toEqual([{ partition: 0, low: 0, high: 50 }]);
+});
 
-  /** @param answer returns the partitions for which the broker has room */
+describe('reads of several partitions that begin together', () => {
+  /** @param answer returns the partitions for which the broker has room, or an error of it */
   async function readAll(
     partitions: number[],
-    answer: (asked: number[]) => number[],
-    topics = ['profiles'],
+    answer: (asked: number[]) => number[] | Error,
+    { topics = ['profiles'], gone = [] }: { topics?: string[]; gone?: number[] } = {},
   ) {
     const requests: number[][] = [];
-    const broker = {
-      fetch: ({ topics: [asked] }: Fetch) => {
-        const numbers = asked!.partitions.map(({ partition }) => partition);
-        requests.push(numbers);
-        const filled = answer(numbers);
-        const responses = numbers.map((partition) => ({
-          partition,
-          highWatermark: '50',
-          messages: [],
-          next: filled.includes(partition) ? 20 : undefined,
-        }));
-        return Promise.resolve({
-          clientSideThrottleTime: 0,
-          responses: [{ topicName: asked!.topic, partitions: responses }],
-        });
-      },
+    const fetch = ({ topics: [asked] }: FetchInput) => {
+      const numbers = asked!.partitions.map(({ partition }) => partition);
+      requests.push(numbers);
+      const filled = answer(numbers);
+      if (filled instanceof Error) return filled;
+      const found = numbers.map((partition) => ({
+        topic: asked!.topic,
+        partition,
+        errorCode: gone.includes(partition) ? ERROR.offsetOutOfRange : 0,
+        highWatermark: 50,
+        replica: -1,
+        records: [],
+        next: filled.includes(partition) ? 20 : undefined,
+      }));
+      return { throttleMs: 0, errorCode: 0, sessionId: 0, partitions: found };
     };
-    const { cluster } = faultyBroker('profiles', [], 50);
-    const connect = () =>
-      Promise.resolve({ ...cluster, findBroker: () => Promise.resolve(broker) });
-    const reader = new DirectReader(connect, '');
+    const leader = { leader: 1, epoch: 0 };
+    const brokers = {
+      ...logsOf('profiles', []),
+      metadata: ([topic]: readonly string[]) =>
+        Promise.resolve(
+          new Map([[topic!, { errorCode: 0, id: topic!, partitions: [leader, leader, leader] }]]),
+        ),
+      openFetches: () =>
+        Promise.resolve({
+          isOpen: true,
+          fetch: ((input, done) => {
+            const answered = fetch(input);
+            if (answered instanceof Error) done(answered, undefined);
+            else done(undefined, answered);
+          }) satisfies FetchConnection['fetch'],
+          close: () => undefined,
+        }),
+    };
+    const reader = new DirectReader(() => Promise.resolve(brokers), '');
     const reads = topics.flatMap((topic) =>
       partitions.map((partition) =>
         reader.read({ topic, partition, offset: 10, until: 50, maxBytes: 1_000 }),
@@ -126,23 +143,13 @@ describe('reads of several partitions that begin together', () => {
   });
 
   test('end each for itself: an error of one partition does not reach the others', async () => {
-    const { requests, read } = await readAll([0, 1, 2], (asked) => {
-      if (asked.includes(1)) {
-        throw new KafkaError('profiles/1', ERROR.offsetOutOfRange);
-      }
-      return asked;
-    });
-    expect([requests, read]).toEqual([
-      [[0, 1, 2], [0], [1], [2]],
-      [20, 'gone', 20],
-    ]);
+    const { requests, read } = await readAll([0, 1, 2], (asked) => asked, { gone: [1] });
+    expect([requests, read]).toEqual([[[0, 1, 2]], [20, 'gone', 20]]);
   });
 
   test('share none with another topic', async () => {
-    const { requests, read } = await readAll([0, 1], (asked) => asked, [
-      'profiles',
-      'profiles.status',
-    ]);
+    const topics = ['profiles', 'profiles.status'];
+    const { requests, read } = await readAll([0, 1], (asked) => asked, { topics });
     expect([requests, read]).toEqual([
       [
         [0, 1],
@@ -155,8 +162,7 @@ describe('reads of several partitions that begin together', () => {
   test('fail together at an error of the broker, and are repeated together', async () => {
     let tries = 0;
     const { requests, read } = await readAll([0, 1, 2], (asked) => {
-      if (tries++ === 0) throw new Error('Connection timeout');
-      return asked;
+      return tries++ === 0 ? new Error('Connection timeout') : asked;
     });
     expect([requests, read]).toEqual([
       [
@@ -174,4 +180,21 @@ describe('reads of several partitions that begin together', () => {
       [20, 20],
     ]);
   });
+});
+
+test('a read that waits delays no other: it has a connection for its topic', async () => {
+  const own: FaultyBroker[] = [];
+  const connect = () => {
+    const broker = faultyBroker(50);
+    own.push(broker);
+    return Promise.resolve(logsOf('profiles', [broker]));
+  };
+  const reader = new DirectReader(connect, '');
+  const at = { topic: 'profiles', partition: 0, offset: 10, maxBytes: 1 };
+  await Promise.all([
+    reader.read({ ...at, waitMs: 5_000 }),
+    reader.read(at),
+    jest.advanceTimersByTimeAsync(1_000),
+  ]);
+  expect(own.map(({ waits }) => waits).sort()).toEqual([[0], [5_000]]);
 });

@@ -1,165 +1,148 @@
 import { brokerClock } from '../../../shared/kafka/broker-clock';
+import { type LogBrokers } from '../../../shared/kafka/consumer/brokers';
+import { ERROR } from '../../../shared/kafka/protocol/error-codes';
 import { KafkaTail } from '../../../shared/kafka/tail';
 import { createLog } from '../../../shared/telemetry/log';
-import { type BrokerAnswer, type FaultyBroker, faultyBroker } from '../../support/faulty-broker';
+import { type Fault, faultyBroker, type FaultyBroker, logsOf } from '../../support/faulty-broker';
 
 /**
- * When a tail considers its topic read to the end, and when it is stuck. Real brokers:
- * tail-cluster.test.ts.
+ * When a tail considers its topic read to the end, and when it is stuck. Cuts of its log:
+ * tail-model.test.ts. Real brokers: tail-cluster.test.ts, log-cut.test.ts.
  */
 
-beforeEach(() => jest.useFakeTimers());
+beforeEach(() => jest.useFakeTimers({ doNotFake: ['queueMicrotask'] }));
 afterEach(() => jest.useRealTimers());
 
-async function start(
-  answers: BrokerAnswer[],
-  end: number,
-  second?: FaultyBroker,
-  topic = 'config',
-) {
-  const broker = faultyBroker(topic, answers, end);
-  if (second) addBroker(broker, second);
-  const onFatal = (error: unknown) => {
-    throw error;
-  };
-  const tail = new KafkaTail(broker.admin, broker.admin, {
+function tailOf(topic: string, brokers: LogBrokers, read: number[]): KafkaTail {
+  return new KafkaTail({
     name: 'test',
     topic,
     from: 'beginning',
     prefix: '',
     wait: { maxWaitTime: 100, minBytes: 1 },
-    onFatal,
-    onRecord: () => undefined,
-    connect: () => Promise.resolve(broker.cluster),
+    brokers,
+    onRecord: ({ offset }) => read.push(offset),
+    onFatal: (error) => {
+      throw error;
+    },
     log: createLog('test', 'silent'),
   });
-  await tail.start();
+}
+
+async function start(brokers: FaultyBroker[], topic = 'config') {
+  const read: number[] = [];
+  const tail = tailOf(topic, logsOf(topic, brokers), read);
   const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
-  const stop = () => Promise.all([tail.stop(), pass(2_000)]);
-  return { broker, tail, pass, stop };
+  await Promise.all([tail.start(), pass(0)]);
+  return { tail, read, pass, stop: () => Promise.all([tail.stop(), pass(2_000)]) };
 }
 
-/** Adds a broker that leads partition 1. */
-function addBroker({ admin, cluster }: FaultyBroker, second: FaultyBroker) {
-  const [{ fetchTopicOffsets }, { findBroker }] = [admin, { ...cluster }];
-  const partitions = [0, 1].map((partitionId) => ({ partitionId, leader: partitionId + 1 }));
-  admin.fetchTopicMetadata = () =>
-    Promise.resolve({ topics: [{ name: 'any', partitions }] }) as never;
-  admin.fetchTopicOffsets = async (topic) => [
-    ...(await fetchTopicOffsets(topic)),
-    { partition: 1, offset: '', low: '0', high: String(second.end) },
-  ];
-  cluster.findTopicPartitionMetadata = () => partitions;
-  cluster.findBroker = (node) =>
-    (node.nodeId === '2' ? second.cluster : { findBroker }).findBroker(node);
-}
+const NOT_LEADER = new Error('not the leader any more');
 
-const GIVEN = { highWatermark: 50, next: 50 };
-const NOTHING_NEW = { highWatermark: 50 };
-
-test.each<[string, BrokerAnswer]>([
+test.each<[string, Fault]>([
   ['a throttled answer', { throttledMs: 100 }],
   ['an answer that does not name the partition', 'nothing'],
   ['an error', new Error('away')],
-])('a tail does not take %s for the end of its topic', async (_, answer) => {
-  const { tail, broker, pass, stop } = await start([answer], 50);
+])('a tail does not take %s for the end of its topic', async (_, fault) => {
+  const broker = faultyBroker(50, fault);
+  const { tail, pass, stop } = await start([broker]);
   await pass(5_000);
   expect(tail.completeAt).toBe(-Infinity);
-  broker.answers = [GIVEN, NOTHING_NEW];
+  broker.faults = [];
   await pass(2_000);
   expect(tail.completeAt).toBeGreaterThan(0);
   await stop();
 });
 
+test('a tail of a topic that its user may not read fails at once, in one sentence', async () => {
+  const forbidden = { errorCode: ERROR.topicForbidden, id: '', partitions: [] };
+  const metadata = () => Promise.resolve(new Map([['config', forbidden]]));
+  const tail = tailOf('config', { ...logsOf('config', []), metadata }, []);
+  await expect(tail.start()).rejects.toMatchObject({
+    code: 'cannot_start',
+    message: 'this user may not read the topic config',
+  });
+});
+
 test("a tail learns that the brokers' clock has gone ahead", async () => {
-  const read = jest.spyOn(brokerClock, 'read');
-  const record = { offset: 49, timestamp: 1_700_000_000_000, key: null, value: null, headers: {} };
-  const { pass, stop } = await start([{ ...GIVEN, messages: [record] }, NOTHING_NEW], 50);
+  const heard = jest.spyOn(brokerClock, 'read');
+  const { pass, stop } = await start([faultyBroker(50)]);
   await pass(100);
-  expect(read).toHaveBeenCalledWith(record.timestamp);
-  read.mockRestore();
+  expect(heard).toHaveBeenCalledWith(1_700_000_000_049);
+  heard.mockRestore();
   await stop();
 });
 
 test('a tail is complete as of the start of the fetch that got the high watermark', async () => {
-  const { tail, pass, stop } = await start(
-    [{ highWatermark: 50, next: 20 }, GIVEN, NOTHING_NEW],
-    50,
-  );
-  const begunAt = performance.now();
+  const broker = faultyBroker(50);
+  broker.most = 30;
+  const { tail, pass, stop } = await start([broker]);
+  const startedAt = performance.now();
   await pass(15);
   expect(tail.completeAt).toBe(-Infinity);
   await pass(10);
-  expect(tail.completeAt).toBe(begunAt + 10);
+  expect(tail.completeAt).toBe(startedAt + 10);
   await stop();
 });
 
 test('a tail is not complete at the older high watermark of a new leader', async () => {
-  const { tail, broker, pass, stop } = await start([GIVEN, NOTHING_NEW], 50);
+  const broker = faultyBroker(50);
+  const { tail, pass, stop } = await start([broker]);
   await pass(100);
-  broker.end = 53;
-  broker.answers = [new Error('not the leader any more'), NOTHING_NEW];
+  broker.faults = [NOT_LEADER, undefined];
+  broker.looksUp = () => Promise.resolve(53);
   await pass(20);
   const before = tail.completeAt;
   await pass(1_000);
   expect(tail.completeAt).toBe(before);
-  broker.answers = [{ highWatermark: 53, next: 53 }, { highWatermark: 53 }];
+  broker.end = 53;
   await pass(100);
   expect(tail.completeAt).toBeGreaterThan(before);
   await stop();
 });
 
-test("while a tail looks up one partition's end, it reads no other record twice", async () => {
-  const second = faultyBroker('attempts', [GIVEN, NOTHING_NEW], 50);
-  const { broker, pass, stop } = await start([GIVEN, NOTHING_NEW], 50, second, 'attempts');
+test("while a tail looks up one partition's end, it reads no record twice", async () => {
+  const [first, second] = [faultyBroker(50), faultyBroker(50)];
+  const { read, pass, stop } = await start([first, second], 'attempts');
   await pass(100);
-  // The look-up after the interruption takes longer than the other broker needs to append and send
-  // records.
-  const { fetchTopicOffsets } = broker.admin;
-  broker.admin.fetchTopicOffsets = async (topic) => {
-    const ends = await fetchTopicOffsets(topic);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    return ends;
-  };
-  second.answers = [new Error('not the leader any more'), NOTHING_NEW];
+  second.looksUp = () => new Promise((resolve) => setTimeout(resolve, 200, 50));
+  second.faults = [NOT_LEADER, undefined];
   await pass(150);
-  broker.answers = [{ highWatermark: 60, next: 60 }, { highWatermark: 60 }];
+  first.end = 60;
   await pass(1_000);
-  expect(broker.asked.at(-1)).toBe(60);
-  expect(broker.asked).toEqual(broker.asked.toSorted((a, b) => a - b));
+  expect(read.toSorted((a, b) => a - b)).toEqual([
+    ...Array.from({ length: 50 }, (_, i) => [i, i]).flat(),
+    ...Array.from({ length: 10 }, (_, i) => 50 + i),
+  ]);
   await stop();
 });
 
 test('a look-up that began before an interruption does not prove the end', async () => {
-  const second = faultyBroker('config', [GIVEN, NOTHING_NEW], 50);
-  const { tail, broker, pass, stop } = await start([GIVEN, NOTHING_NEW], 50, second);
+  const broker = faultyBroker(50);
+  const { tail, pass, stop } = await start([broker]);
   await pass(100);
-  const { fetchTopicOffsets } = broker.admin;
-  broker.admin.fetchTopicOffsets = async (topic) => {
-    const ends = await fetchTopicOffsets(topic);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    return ends;
-  };
-  second.answers = [new Error('not the leader any more'), NOTHING_NEW];
+  broker.looksUp = () => new Promise((resolve) => setTimeout(resolve, 500, 50));
+  broker.faults = [NOT_LEADER, undefined];
   await pass(200);
-  // Given that a look-up is under way, the other leader changes as well, after it has appended
-  // three records.
-  broker.end = 53;
-  broker.answers = [new Error('not the leader any more'), NOTHING_NEW];
+  // While that look-up is under way, the leader changes again, after it has appended three records
+  // that the next one does not show yet.
+  broker.looksUp = () => Promise.resolve(53);
+  broker.faults = [NOT_LEADER, undefined];
   const interruptedAt = performance.now();
   await pass(3_000);
   expect(tail.completeAt).toBeLessThan(interruptedAt);
-  broker.answers = [{ highWatermark: 53, next: 53 }, { highWatermark: 53 }];
-  await pass(100);
+  broker.end = 53;
+  await pass(200);
   expect(tail.completeAt).toBeGreaterThan(interruptedAt);
   await stop();
 });
 
 test('a tail is not stuck while no partition has a leader', async () => {
-  const { tail, broker, pass, stop } = await start([GIVEN, NOTHING_NEW], 50);
+  const broker = faultyBroker(50);
+  const { tail, pass, stop } = await start([broker]);
   await pass(100);
-  broker.cluster.findTopicPartitionMetadata = () => [{ partitionId: 0, leader: -1 }];
-  broker.admin.fetchTopicOffsets = () => Promise.resolve([]);
+  broker.leads = false;
+  broker.faults = [NOT_LEADER];
   await pass(61_000);
   const before = tail.completeAt;
   expect([tail.stuck(), before < performance.now() - 60_000]).toEqual([undefined, true]);
@@ -167,26 +150,56 @@ test('a tail is not stuck while no partition has a leader', async () => {
 });
 
 test('a tail reads past a stretch that compaction has emptied', async () => {
-  const { broker, pass, stop } = await start([{ highWatermark: 50 }], 50);
+  const broker = faultyBroker(50, { records: [], next: undefined });
+  const { tail, pass, stop } = await start([broker]);
   await pass(50);
   expect([broker.asked[0], broker.asked.at(-1)]).toEqual([0, 50]);
+  expect(tail.completeAt).toBeGreaterThan(0);
+  await stop();
+});
+
+test('a tail whose last record compaction has removed is complete again after a new connection', async () => {
+  const broker = faultyBroker(50);
+  const { tail, pass, stop } = await start([broker]);
+  await pass(100);
+  broker.faults = [NOT_LEADER, { records: [], next: undefined }];
+  const interruptedAt = performance.now();
+  await pass(1_000);
+  expect(tail.completeAt).toBeGreaterThan(interruptedAt);
   await stop();
 });
 
 test('a tail is stuck after an empty minute, unless a broker is away or throttles', async () => {
-  for (const [answer, stuck] of [
+  for (const [fault, stuck] of [
     ['nothing', true],
     [{ throttledMs: 100 }, false],
-    [NOTHING_NEW, false],
+    [undefined, false],
+    [new Error('away'), false],
   ] as const) {
-    const { tail, pass, stop } = await start([answer], 50);
+    const { tail, pass, stop } = await start([faultyBroker(50, fault)]);
     await pass(61_000);
-    expect(tail.stuck() !== undefined).toBe(stuck);
+    expect([fault, tail.stuck() !== undefined]).toEqual([fault, stuck]);
     await stop();
   }
-  const { tail, broker, pass, stop } = await start([new Error('away')], 50);
-  broker.admin.fetchTopicOffsets = () => Promise.reject(new Error('away'));
-  await pass(61_000);
-  expect(tail.stuck()).toBeUndefined();
+});
+
+test('whoever waits for the end of an idle log makes one look-up, and the fetches short', async () => {
+  const broker = faultyBroker(50);
+  const { tail, pass, stop } = await start([broker]);
+  await pass(6_000);
+  expect(broker.waits.at(-1)).toBe(5_000);
+  const look = jest.fn(() => Promise.resolve(50));
+  broker.looksUp = look;
+  // An idle broker answers a fetch after five seconds.
+  const before = tail.completeAt;
+  tail.expectSoon();
+  tail.expectSoon();
+  await pass(5);
+  expect([look.mock.calls.length, tail.completeAt > before]).toEqual([1, true]);
+  await pass(50);
+  expect(broker.waits.at(-1)).toBe(100);
+  tail.expectSoon();
+  await pass(5);
+  expect(look).toHaveBeenCalledTimes(1);
   await stop();
 });

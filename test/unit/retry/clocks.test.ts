@@ -266,7 +266,7 @@ test.each(pairs)('when %s, an attempt may be late, and is never early', (name, f
   for (const cell of rowOf([name, fault]).slice(1)) expect(cell).toMatch(/^(on time|\d+ s late)$/);
 });
 
-test('the decision on clocks has the same table', () => {
+test('the decision on clocks names every fault that makes an attempt late', () => {
   const page = readFileSync(join(ROOT, 'docs/design/decisions/0053-clocks.md'), 'utf8');
   const rows = page.split('\n').filter((line) => line.startsWith('| ') && !/^\| -/.test(line));
   const cells = rows.map((row) =>
@@ -277,6 +277,6 @@ test('the decision on clocks has the same table', () => {
   );
   expect(cells).toEqual([
     ['fault', ...Object.keys(MOMENTS)],
-    ...[...single, ...away, ...pairs].map(rowOf),
+    ...pairs.map(rowOf).filter(([, ...moments]) => moments.some((moment) => moment !== ON_TIME)),
   ]);
 });

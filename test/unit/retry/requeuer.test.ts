@@ -44,6 +44,26 @@ test('retry returns a record at the time that its delivery process has planned',
   expect(returner.onRecord(record(NOW))).toBe('accepted');
 });
 
+test('a head that was planned by a wrong clock goes back after the delay of its tier', () => {
+  let steadyMs = 500_000;
+  const returner = new Requeuer({
+    ...parts,
+    producer: recordingProducer(),
+    now: () => NOW,
+    steadyMs: () => steadyMs,
+  });
+  // The clock of its delivery process was an hour ahead.
+  const record = (offset: number) =>
+    due(offset, { due: String(NOW + 3_600_000), attempt: String(offset) }, () => undefined);
+  expect(returner.onRecord(record(1))).toEqual({ againInMs: 5_000 });
+  steadyMs += 6_000;
+  expect(returner.onRecord(record(1))).toEqual({ againInMs: 4_000 });
+  steadyMs += 4_000;
+  expect(returner.onRecord(record(1))).toBe('accepted');
+  // The next head has waited for nothing yet.
+  expect(returner.onRecord(record(2))).toEqual({ againInMs: 5_000 });
+});
+
 test('of two records of the same step, retry returns one, and drops the other', async () => {
   const producer = recordingProducer();
   const returner = new Requeuer({ ...parts, producer, now: () => NOW });

@@ -69,6 +69,22 @@ test('a stuck config reader fails liveness, a lost broker only makes config old'
   expect(await asked('/livez')).toEqual([503, { ok: false, reasons: [stuck] }]);
 });
 
+test('deletions that cannot be read are reported, since calls of users wait', async () => {
+  consumption = { joined: true, stuck: () => undefined };
+  health.config = undefined;
+  health.deletions = { completeAt: performance.now() - 1_000, stuck: () => undefined };
+  expect(await asked('/readyz')).toEqual([200, { ok: true, reasons: [] }]);
+  health.deletions = { completeAt: performance.now() - 90_000, stuck: () => undefined };
+  expect(await asked('/readyz')).toEqual([
+    200,
+    {
+      ok: true,
+      reasons: [],
+      degraded: [expect.stringMatching(/^deletions .*for 90 s/)],
+    },
+  ]);
+});
+
 test('a service that stops or lacks its broker or group is unready, not restarted', async () => {
   for (const [prepare, why] of [
     [() => undefined, 'not yet in its consumer group'],

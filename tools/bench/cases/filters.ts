@@ -4,13 +4,12 @@ import { BEYOND, committedBy, drainBetween, drained, type DrainFigure } from '..
 import { messageOf } from '../payload';
 import { type Progress } from '../progress';
 import { median } from '../arithmetic';
-import { micros, most, PER_MESSAGE, type Row, rows } from '../rows';
+import { micros, PER_MESSAGE, type Row, rows } from '../rows';
 import { messageRecord, openSeeder, type Seeder, SOURCE, sourceOf } from '../seed';
 import { type Bench, withSystem } from '../setup';
-import { definitionEntries } from '../shop';
 
 /**
- * The cost of filters and audiences for the router: the same messages for the same destinations,
+ * The cost of filters for the router: the same messages for the same destinations,
  * without any and with each. The cases run in rotation, forwards and backwards, because the
  * machine's speed may change within minutes.
  */
@@ -27,8 +26,6 @@ interface Case {
   /** of each destination */
   filter?: string;
   blockedEvents?: string[];
-  /** some audiences exist, which the router should ignore */
-  isDefined?: boolean;
 }
 
 interface FiltersFigure {
@@ -39,14 +36,11 @@ interface FiltersFigure {
 
 /** The case that the others are compared with. */
 const PLAIN = 'no filter';
-/** Audiences that these messages do not use: they should cost nothing. */
-const UNUSED = 'audiences defined';
 /** Every delivery is rendered as without a filter: the additional cost is the filter's. */
 const MATCHING = ['filters match', 'expensive filters match'];
 
 const CASES: readonly Case[] = [
   { name: PLAIN },
-  { name: UNUSED, isDefined: true },
   {
     name: '20 other events blocked',
     blockedEvents: Array.from({ length: 20 }, (_, i) => `Heartbeat ${String(i)}`),
@@ -82,12 +76,7 @@ export function filtersRows({ destinations, cases }: FiltersFigure): Row[] {
       median(turns.map((value, i) => compare(value, plain[i] ?? NaN)));
     const all = rows(`router, ${name}`, [
       ['', PER_MESSAGE, median(turns)],
-      [
-        '',
-        `× ${PLAIN}`,
-        beside((value, without) => value / without),
-        name === UNUSED ? most(1.05) : undefined,
-      ],
+      ['', `× ${PLAIN}`, beside((value, without) => value / without)],
       [': one filter', 'CPU-µs', beside((value, without) => (value - without) / destinations)],
     ]);
     return all.slice(0, name === PLAIN ? 1 : MATCHING.includes(name) ? 3 : 2);
@@ -127,7 +116,6 @@ async function measureRouter(bench: Bench, size: FiltersSize, each: Case): Promi
       (_, i) => `${bench.endpoint.origin}/ok/${String(i)}`,
     );
     await seeder.destinations(urls, each.filter === undefined ? {} : { filter: each.filter });
-    if (each.isDefined) await seeder.write(definitionEntries([]));
     await seeder.append(tracks(end + BEYOND));
   };
   try {

@@ -4,7 +4,7 @@ import { clockMs, openLoop } from '../../harness/timing';
 import { percentile } from '../arithmetic';
 import { Calls, createCustomers } from '../load';
 import { type Progress } from '../progress';
-import { most, type Row, rows } from '../rows';
+import { type Row, rows } from '../rows';
 import { type Bench, withSystem } from '../setup';
 import { CUT_CALLS, MISSING_START, secondReading } from './second-reading';
 
@@ -40,8 +40,8 @@ export const hostileRows = (figure: HostileFigure): Row[] =>
   rows('hostile: ', [
     ['honest calls', 'calls/s', figure.perSecond],
     ['p99 without hostile requests', 'ms', figure.cleanP99Ms],
-    ['p99 with hostile requests', '× without', figure.hostileP99Ms / figure.cleanP99Ms, most(1.5)],
-    ['CPU of a batch read twice', '× a clean batch', figure.secondReading, most(2)],
+    ['p99 with hostile requests', '× without', figure.hostileP99Ms / figure.cleanP99Ms, 1.5],
+    ['CPU of a batch read twice', '× a clean batch', figure.secondReading, 2],
   ]);
 
 interface Hostile {

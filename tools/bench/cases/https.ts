@@ -6,7 +6,7 @@ import { openLoop, until } from '../../harness/timing';
 import { cpuBetween, type CpuUse, readCpu } from '../../harness/usage';
 import { type Progress } from '../progress';
 import { ratio } from '../arithmetic';
-import { micros, most, PER_WEBHOOK, type Row, rows } from '../rows';
+import { micros, PER_WEBHOOK, type Row, rows } from '../rows';
 import { firstAttempts, openSeeder, type Seeder } from '../seed';
 import { type Bench, withSystem } from '../setup';
 import { metricOf } from './observe';
@@ -48,15 +48,15 @@ export function httpsRows({ bare, busy, seldom }: HttpsFigure): Row[] {
   return [
     ...rows('delivery alone over TLS', [
       ['', PER_WEBHOOK, micros(busy, 'delivery')],
-      ['', '× bare loop over TLS', ratio(micros(busy, 'delivery'), bare.microsEach), most(1.5)],
+      ['', '× bare loop over TLS', ratio(micros(busy, 'delivery'), bare.microsEach), 1.5],
     ]),
     ...rows('seldom used TLS endpoints', [
-      ['', 'CPU-ms/webhook', ratio(micros(seldom, 'delivery'), 1_000), most(0.25)],
+      ['', 'CPU-ms/webhook', ratio(micros(seldom, 'delivery'), 1_000), 0.25],
       [
         ': handshakes after the first round',
         'a webhook',
         seldom.handshakes.later / seldom.count,
-        most(0),
+        0,
       ],
       [': delivery without traffic', 'cores', seldom.idleCores],
     ]),

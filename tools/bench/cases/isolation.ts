@@ -8,7 +8,7 @@ import { type SystemEnv } from '../../harness/services';
 import { createCustomers, type Customer } from '../load';
 import { type Progress } from '../progress';
 import { median } from '../arithmetic';
-import { type Goal, most, type Row, rows } from '../rows';
+import { type Row, rows } from '../rows';
 import { type Bench, withSystem } from '../setup';
 import { type IsolationPhase, measurePhase, type PhaseSize } from './isolation-phase';
 import { type LoopSize, measurePipeline, type Target } from './pipeline';
@@ -68,8 +68,8 @@ interface IsolationFigure {
  * The allowed cost of hanging endpoints for the others, as a multiple of the clean p99: a fifth
  * more, or 10 ms if that is more.
  */
-export function isolationGoal(cleanP99Ms: number): Goal {
-  return most(Math.max(1.2, cleanP99Ms < 50 ? 1 + 10 / cleanP99Ms : 0));
+export function isolationGoal(cleanP99Ms: number): number {
+  return Math.max(1.2, cleanP99Ms < 50 ? 1 + 10 / cleanP99Ms : 0);
 }
 
 export function isolationRows(figure: IsolationFigure): Row[] {
@@ -101,7 +101,7 @@ export function isolationRows(figure: IsolationFigure): Row[] {
             "Kafka's disk beyond clean",
             '× its budget',
             diskShare(phase, neighbours(phases, at)),
-            STORED.has(as) ? most(1) : undefined,
+            STORED.has(as) ? 1 : undefined,
           ],
         ]);
       }
@@ -116,7 +116,7 @@ export function isolationRows(figure: IsolationFigure): Row[] {
         ],
         beside(phase, at),
         ["Kafka's disk", 'MB', (disk?.bytes ?? NaN) / BYTES_PER_MB],
-        ['most connections to a hung endpoint', '', phase.mostConnections, most(laneLimit)],
+        ['most connections to a hung endpoint', '', phase.mostConnections, laneLimit],
       ]);
     }),
   ];

@@ -4,7 +4,7 @@ import { clockMs, openLoop, until } from '../../harness/timing';
 import { cpuBetween, type CpuReading, readCpu, residents } from '../../harness/usage';
 import { Calls, createCustomers } from '../load';
 import { type Progress } from '../progress';
-import { most, type Row, rows } from '../rows';
+import { type Row, rows } from '../rows';
 import { sum } from '../arithmetic';
 import { type Bench, withSystem } from '../setup';
 
@@ -79,8 +79,8 @@ export function soakRows(soak: SoakFigure): Row[] {
       rows(`soak, ${name}`, [
         [', after a sixth of the time', 'MB', mb[0]],
         [', at the end', 'MB', mb.at(-1)],
-        [', at most', 'MB', Math.max(...mb), name === 'control' ? most(350) : undefined],
-        [', growth', 'MB/hour', perHour, most(flat)],
+        [', at most', 'MB', Math.max(...mb), name === 'control' ? 350 : undefined],
+        [', growth', 'MB/hour', perHour, flat],
         ['', 'cores', sum(later.map(({ cores }) => cores[name] ?? NaN)) / later.length],
       ]),
     ),

@@ -9,7 +9,7 @@ import { type Usage, watchUsage } from '../../harness/usage';
 import { createCustomers, type Customer } from '../load';
 import { bodyOf } from '../payload';
 import { type Progress } from '../progress';
-import { most, type Row, rows } from '../rows';
+import { type Row, rows } from '../rows';
 import { aDelivery, deliveryRecord, openSeeder, type Seeder } from '../seed';
 import { type Bench, type Running, withSystem } from '../setup';
 import { Lateness, type LatenessFigure } from './lateness';
@@ -49,7 +49,7 @@ export function waitingRows({ phases }: WaitingFigure): Row[] {
     ...rows(`waiting, ${name}: late`, [
       [', p50', 'ms', lateness.p50Ms],
       [', p99', 'ms', lateness.p99Ms],
-      [', longest', 'ms', lateness.maxMs, most(1_000)],
+      [', longest', 'ms', lateness.maxMs, 1_000],
     ]),
     ...Object.entries(of).flatMap(([process, { cores, rssMb }]) =>
       rows(`waiting, ${name}: ${process}`, [

@@ -29,8 +29,7 @@ export const IDLE: Limits = {
   delivery: { requests: 1.5, wakeUps: 8 },
   retry: { requests: 1.5, wakeUps: 5 },
   audiences: { requests: 0.8, wakeUps: 5 },
-  // It looks for new attempts two to four times a second, so that they soon show.
-  control: { requests: 12, wakeUps: 45 },
+  control: { requests: 2.9, wakeUps: 9 },
 };
 
 /**
@@ -44,7 +43,7 @@ export const SELDOM: Limits = {
   delivery: { requests: 1.8, wakeUps: 6.2, json: 3.5 },
   retry: { requests: 0.1, wakeUps: 0.3 },
   audiences: { requests: 0.1, wakeUps: 0.3 },
-  control: { requests: 0.4, wakeUps: 3, json: 6 },
+  control: { requests: 0.2, wakeUps: 0.75, json: 5 },
 };
 
 /** For a call at full speed: many calls share a request, the more the slower the machine is. */

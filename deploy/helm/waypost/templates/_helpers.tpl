@@ -335,7 +335,7 @@ it as a variable: its version may be one that knows no file.
 - { name: WAYPOST_DATA_DIR, value: /var/lib/waypost }
 {{- if eq .service "control" }}
 # `waypost doctor` in this pod asks every service.
-- { name: WAYPOST_HEALTH_HOST, value: {{ printf "%s-{service}" (include "waypost.name" .root) | quote }} }
+- { name: WAYPOST_HEALTH_HOST, value: {{ printf "%s-{service}-health" (include "waypost.name" .root) | quote }} }
 {{- end }}
 {{- /* Control warns of URLs that delivery will refuse. */}}
 {{- if and $values.allowedNetworks (has .service (list "delivery" "control" "all")) }}

@@ -190,6 +190,15 @@ describe('the writer of steps', () => {
     expect(writes).toEqual(['profiles']);
   });
 
+  test('a value that is sent again is not newer than a deletion since', async () => {
+    const { writer, engine, store, messages } = writerUnderTest();
+    store.profiles.set('kim', JSON.stringify({ s: { aud_1: [true, NOW - 5_000, 1] } }));
+    store.unsent.set(1, ['kim', 'aud_1']);
+    engine.meta = { ...engine.meta, told: 1 };
+    await writer.sendUnsent();
+    expect(messages.map(({ headers }) => headers?.['accepted-at'])).toEqual([String(NOW - 5_000)]);
+  });
+
   test('resends unacknowledged messages, but only the last value of each user', async () => {
     const { writer, engine, store, messages, writes } = writerUnderTest();
     store.profiles.set('ann', JSON.stringify({ s: { aud_1: [true, NOW, 3] } }));

@@ -5,6 +5,7 @@ import { readPositions } from '../../../../services/control/reading/positions';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { type Kafka } from '../../../../shared/kafka/port';
 import { memoryDatabase } from '../../../support/database';
+import { eventually } from '../../../support/eventually';
 import { aDeath, anEvent, at } from '../../../support/events';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
 import { readerOf } from '../../../support/reader';
@@ -50,6 +51,21 @@ test('each record counts once although two processes alternate', async () => {
   expect(await dead()).toEqual([2]);
   await one.poll();
   expect([await dead(), await position()]).toEqual([[3], 4]);
+});
+
+test('trouble is told once it is stored, and success is not', async () => {
+  const told: number[][] = [];
+  const tell = async () => told.push(await dead());
+  const one = readerOf(
+    evidenceHandler(Date.now, () => void tell()),
+    { kafka: memory.kafka, history: { ask: (work) => work(database) } },
+  );
+  append(anEvent());
+  await one.poll();
+  expect(told).toEqual([]);
+  append(aDeath());
+  await one.poll();
+  await eventually(() => expect(told).toEqual([[1]]));
 });
 
 test('unreadable records are passed', async () => {

@@ -17,16 +17,16 @@ import { memoryDatabase } from '../../../support/database';
 import { mutatedJson, mutatedText, oddBody, oddHeaders, oddText } from '../../../support/fuzz';
 import { type RunningQueryServer, startQueryServer } from '../../../support/profiles';
 import { spellings } from '../../../support/path-spellings';
-import { seedRanges } from '../../../support/cases';
+import { seedOf, seedRanges } from '../../../support/cases';
 
-/** Sends 10,000 odd requests to control. `FUZZ_SEED=<number>` repeats a run. */
+/** Sends thousands of odd requests to control. `FUZZ_SEED=<number>` repeats a run. */
 
 /** Fewer would not reach every kind of answer. */
 const REQUESTS = process.env.QUICK ? 5_000 : 10_000;
 const AT_ONCE = 8;
 /** The requests delete entries, so new ones are created after this many requests. */
 const MAKE_AGAIN_EVERY = 500;
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = seedOf('FUZZ_SEED');
 const random = randomOf(SEED);
 
 const DESTINATION = {

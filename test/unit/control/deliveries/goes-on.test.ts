@@ -4,7 +4,7 @@ import { type AtDestination } from '../../../../services/control/deliveries/goes
 import { deliveryView } from '../../../../services/control/deliveries/model';
 import { addEvidence, unknownHealth } from '../../../../services/control/health/destination-health';
 import { applyEvent } from '../../../../services/control/history/delivery-row';
-import { aCancellation, aFailure, anEvent, at, aWait } from '../../../support/events';
+import { aCancellation, aFailure, anEvent, at, aUrl, aWait } from '../../../support/events';
 
 /** What a delivery waits for, for every reason of a wait. */
 
@@ -13,7 +13,8 @@ const windowMs = 4 * 3_600_000;
 const QUIET: AtDestination = {
   name: 'Hooks',
   isPaused: false,
-  away: [],
+  urls: ['whk_1'],
+  circuits: [],
   health: undefined,
 };
 const error = { error: 'https://a.example: status 503', code: 'status', status: 503, url: 'whk_1' };
@@ -36,9 +37,8 @@ const LAST_CHECK = {
 };
 /** Its circuit opened at 0 s, and its last request failed at 1 s. */
 const AWAY: AtDestination = {
-  name: 'Hooks',
-  isPaused: false,
-  away: [{ at: Date.parse(at(0)) }],
+  ...QUIET,
+  circuits: [{ url: 'whk_1', at: Date.parse(at(0)) }],
   health: failedAt(1),
 };
 
@@ -145,6 +145,31 @@ describe('the next check of an endpoint whose circuit is open', () => {
 
   test('is never in the past: the request may be under way', () =>
     expect(nextCheck(1, 70)).toBe(at(70)));
+});
+
+test('a URL that rejected the delivery does not count as one that may answer', () => {
+  const urls = ['whk_1', 'whk_2'];
+  const circuits = [{ url: 'whk_2', at: Date.parse(at(0)) }];
+  const tried = aFailure({
+    nextAttemptAt: at(60),
+    urls: [
+      aUrl({ outcome: 'rejected', status: 400 }),
+      aUrl({ url: 'whk_2', outcome: 'retry', status: 503 }),
+    ],
+  });
+  const goesOn = { when: 'on_answer', at: at(60), nextCheckBy: at(60) };
+  expect(shown(tried, { urls, circuits })).toMatchObject({ goesOn });
+  const present = {
+    nowMs: Date.parse(at(2)),
+    tiersMs,
+    windowMs,
+    at: () => ({ ...AWAY, urls, circuits }),
+  };
+  const held = (event: Parameters<typeof applyEvent>[1]) =>
+    deliveryView(applyEvent(applyEvent(undefined, event), wait('circuit_open')), present).goesOn;
+  expect(held(tried)).toMatchObject({ when: 'on_answer', nextCheckBy: at(61) });
+  // The other URL has answered: what waits is on its way.
+  expect(held(aFailure())).toMatchObject({ when: 'on_answer', nextCheckBy: at(12) });
 });
 
 test('a wait for a token is no longer than its outage, once its tier has ended', () => {

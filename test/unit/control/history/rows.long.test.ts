@@ -24,7 +24,7 @@ function historyOf(values: readonly Buffer[]) {
   for (const entry of values.flatMap((value) => parseEvents(record(value)))) {
     if (entry === undefined || entry.kind === 'circuit') throw new Error('unusable');
     const before = rows.get(entry.delivery);
-    const after = applyEvent(before, entry.kind === 'delivered' ? entry.event() : entry);
+    const after = applyEvent(before, entry);
     rows.set(entry.delivery, after);
     for (const count of countsOf(before, after)) counts.add(count);
   }
@@ -39,48 +39,6 @@ test('the history and its counts are the same from rows as from single records',
     fc.property(successes.map(usable), (given) => {
       const singles = given.map((each) => Buffer.from(JSON.stringify(eventOf(each))));
       expect(historyOf(given.length > 0 ? [rowsOf(given)] : [])).toEqual(historyOf(singles));
-    }),
-  );
-});
-
-/** A random success of a first attempt. */
-const first = success.map((each) => ({
-  ...each,
-  delivery: { ...each.delivery, hop: 0, replay: 0 },
-}));
-
-test('a first attempt adds the same lines and counts as its event', () => {
-  fc.assert(
-    fc.property(first, (given) => {
-      for (const entry of usable([given]).flatMap((each) => parseEvents(record(rowsOf([each]))))) {
-        if (entry?.kind !== 'delivered') throw new Error('not taken for a first attempt');
-        const row = applyEvent(undefined, entry.event());
-        const moved = moveResponses(undefined, row);
-        expect(entry.line()).toBe(toCopy(moved.row));
-        expect(entry.responseLine()).toBe(moved.added.map(responseLine)[0]);
-        const counts = new CountSums();
-        entry.count(counts);
-        expect(counts.all()).toEqual(new CountSums(countsOf(undefined, row)).all());
-      }
-    }),
-  );
-});
-
-test('a response that is longer than a delivery may store is read as an event', () => {
-  const given = aSuccess({ hop: 0, replay: 0, messageId: 'm' });
-  const response = { headers: {}, body: 'x'.repeat(MOST_RESPONSE_BYTES), truncated: false };
-  const value = rowsOf([{ ...given, url: { ...given.url, response } }]);
-  const [entry] = parseEvents(record(value));
-  expect(entry).toMatchObject({ kind: 'attempt', urls: [{ response }] });
-});
-
-test('the sender of a row is that of its event', () => {
-  fc.assert(
-    fc.property(first, (given) => {
-      const [entry] = parseEvents(record(rowsOf(usable([given]))));
-      if (entry?.kind !== 'delivered') return;
-      const { userId, anonymousId, source } = eventOf(given);
-      expect(entry.sender).toEqual({ userId, anonymousId, source });
     }),
   );
 });

@@ -167,6 +167,48 @@ test('readers that keep pace share a fetch, and read to the end nevertheless', a
   expect(asked.map(({ offset }) => offset)).toEqual([0, 2, 3]);
 });
 
+test('a reader with nothing to read waits in Kafka, and shares that with others at its place', async () => {
+  const pauses: number[] = [];
+  const pause = (ms: number) => {
+    pauses.push(ms);
+    return new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  const waits: ReadAt[] = [];
+  const read = (at: ReadAt) => {
+    if (at.waitMs !== undefined) waits.push(at);
+    return memory.kafka.read(at);
+  };
+  const reads = new SharedReads({ read });
+  const both = [reader({}, { reads, pause }), reader({ name: 'two' }, { reads, pause })];
+  for (const each of both) each.start();
+  await eventually(() => expect(waits).toHaveLength(1));
+  expect(pauses).toEqual([]);
+  append('a');
+  await eventually(async () =>
+    expect([await written(), await written('two')]).toEqual([['a'], ['a']]),
+  );
+  await Promise.all(both.map((each) => each.stop()));
+});
+
+test('a reader does not wait in Kafka at a record that it cannot read', async () => {
+  memory.append([{ topic: 'texts', key: 'k', value: 'new', headers: { format: '9' } }]);
+  let pauses = 0;
+  let waits = 0;
+  const read = (at: ReadAt) => {
+    if (at.waitMs !== undefined) waits++;
+    return memory.kafka.read(at);
+  };
+  const pause = () => {
+    pauses++;
+    return new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  const one = reader({}, { read, pause });
+  one.start();
+  await eventually(() => expect(pauses).toBeGreaterThan(2));
+  await one.stop();
+  expect(waits).toBe(0);
+});
+
 test('a partition that cannot be read holds up no other', async () => {
   const read = (at: ReadAt) =>
     at.partition === 1

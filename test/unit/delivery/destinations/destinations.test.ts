@@ -57,8 +57,9 @@ function lookupOf(...versions: Destination[]) {
   let unreadable = false;
   let version = 1;
   const logged: string[] = [];
+  const entries = versions.map((data, i) => ({ version: i + 1, data }));
   const config = {
-    destination: () => ({ version, data: versions[version - 1] }),
+    destination: () => entries[version - 1],
     isUnreadable: () => unreadable,
   } as unknown as ConfigView;
   const destinations = new Destinations(
@@ -75,6 +76,22 @@ function lookupOf(...versions: Destination[]) {
     },
   };
 }
+
+test('a version that came again after `config` was cut is looked up anew', () => {
+  const entry = (id: string) => ({ version: 1, data: sealedBy({ owner: id }) });
+  const [before, after] = [entry(ID), entry(ID)];
+  let held = before;
+  const config = { destination: () => held, isUnreadable: () => false };
+  const destinations = new Destinations(
+    config as unknown as ConfigView,
+    OURS,
+    pino({ level: 'silent' }),
+  );
+  const first = destinations.lookup(ID);
+  expect(destinations.lookup(ID)).toBe(first);
+  held = after;
+  expect(destinations.lookup(ID)).not.toBe(first);
+});
 
 test('a destination encrypted with our key has URL, headers and signing secret', () => {
   expect(lookupOf(sealedBy({})).lookup()).toMatchObject({

@@ -103,6 +103,16 @@ test('answers in any order reach their requests, also those of kafkajs', async (
   expect(await theirs).toContain('their');
 });
 
+test('an answer whose head is broken is the error of its request alone', async () => {
+  const wire = await openWire();
+  const broken = wire.call({ ...API, flexible: true }, (to) => to.int8(1), 60_000);
+  (await received(1))[0]!.answer('\u007f');
+  await expect(broken).rejects.toThrow('the head of an answer cannot be read');
+  const asked = ask(wire, 'next');
+  (await received(2))[1]!.answer('b');
+  expect(await asked).toBe('b');
+});
+
 test('a request is written at once', async () => {
   const wire = await openWire();
   const write = jest.spyOn(connection.socket!, 'write');

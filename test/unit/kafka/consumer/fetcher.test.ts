@@ -38,6 +38,9 @@ const records = (...offsets: number[]): Answer => ({
 async function setUp({ rack = '' } = {}) {
   const fetches: Fetch[] = [];
   const events: string[] = [];
+  /** finds where a partition goes on */
+  let goOn: () => void = () => undefined;
+  const lookUp = new Promise<void>((resolve) => (goOn = resolve));
   const led = { leader: LEADER, epoch: 0 };
   const topic = { errorCode: 0, id: 'a', partitions: [{ ...led }, { ...led }] };
   const leaders = new Leaders(
@@ -105,12 +108,12 @@ async function setUp({ rack = '' } = {}) {
     },
     onRecords: (_, __, read) => events.push(`read ${read.map(({ offset }) => offset).join()}`),
     onCut: () => {
-      partition.position.rest();
       events.push('cut');
+      return lookUp;
     },
     onOutOfRange: (_, __, offset) => {
-      partition.position.rest();
       events.push(`out of range ${String(offset)}`);
+      return lookUp;
     },
     onTurn: () => undefined,
     rack,
@@ -140,6 +143,7 @@ async function setUp({ rack = '' } = {}) {
     current,
     asked,
     settle,
+    goOn,
   };
 }
 
@@ -156,6 +160,16 @@ test('another record in the place of the last one is a cut, and no record is pas
   const { current, events, fetches } = await setUp();
   await current().answer({ records: [record(4, 1), record(5, 1)], next: 6 });
   expect([events, fetches.length]).toEqual([['cut'], 1]);
+});
+
+test('a partition rests until it is known where it goes on', async () => {
+  const { current, events, fetches, goOn, partition, asked, settle } = await setUp();
+  await current().answer({ errorCode: ERROR.offsetOutOfRange });
+  expect([events, fetches.length, partition.position.rests]).toEqual([['out of range 4'], 1, true]);
+  partition.position.skipTo(9);
+  goOn();
+  await settle();
+  expect([asked().offset, partition.position.rests]).toEqual([9, false]);
 });
 
 test('a long fetch is interrupted for a new partition, and a short one is not', async () => {
@@ -180,7 +194,20 @@ test('a long fetch is interrupted for a new partition, and a short one is not', 
   await settle();
   expect([fetches.length, current().input.maxWaitMs]).toEqual([before + 1, 100]);
   const numbers = current().input.topics[0]!.partitions.map((each) => each.partition);
-  expect([numbers, partition.position.isProven]).toEqual([[0, 1], false]);
+  expect([numbers.sort(), partition.position.isProven]).toEqual([[0, 1], false]);
+});
+
+test('without a session each fetch begins with another partition, so that none starves', async () => {
+  const { fetcher, partitions, current, settle } = await setUp();
+  partitions.set('t/1', new Partition('t', 1, 0));
+  fetcher.wake();
+  await settle();
+  const first: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    await current().answer();
+    first.push(current().input.topics[0]!.partitions[0]!.partition);
+  }
+  expect(first.sort()).toEqual([0, 0, 1, 1]);
 });
 
 test('a log that ends at the place of the last record is looked at', async () => {

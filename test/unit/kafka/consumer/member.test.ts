@@ -51,6 +51,7 @@ async function joined() {
     onRound: (round) => events.push(`enters ${String(round.generation)}`),
     onHeard: () => events.push('heard'),
     onLost: () => events.push('lost'),
+    onForbidden: () => events.push('forbidden'),
     log: createLog('test', 'silent'),
   });
   member.join();
@@ -110,6 +111,16 @@ test('a round that ends before its assignment is joined again', async () => {
   member.join();
   await settle();
   expect(events).toEqual(['joins as m1', 'joins as m1', 'enters 3']);
+});
+
+test('a member that may not read with the group says so once, and joins no more', async () => {
+  const { member, answers, events } = await joined();
+  answers.join = [ERROR.groupForbidden];
+  member.join();
+  await settle();
+  member.join();
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(events).toEqual(['joins as m1', 'forbidden']);
 });
 
 test('a member that the group has forgotten meanwhile joins anew', async () => {

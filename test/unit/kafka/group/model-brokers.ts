@@ -113,14 +113,14 @@ export class ModelBrokers implements ConsumerBrokers {
 
   async listOffsets(
     _node: number,
-    places: readonly { topic: string; number: number }[],
+    places: readonly { topic: string; number: number; leaderEpoch: number }[],
     atMs: number,
   ) {
     await this.#answer(this.#slowMs);
-    return places.map(({ topic, number }) => {
+    return places.map(({ topic, number, leaderEpoch }) => {
       const log = this.world.logs.get(`${topic}/${String(number)}`)!;
       const offset = atMs === EARLIEST ? 0 : atMs === LATEST ? log.end : log.firstSince(atMs);
-      return { topic, number, errorCode: 0, offset };
+      return { topic, number, errorCode: errorOf(log, leaderEpoch, 0), offset };
     });
   }
 

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type ProduceInput, writeProduce } from '../../../../shared/kafka/protocol/produce-request';
 import {
@@ -12,12 +13,7 @@ import {
   type OutMessage,
   readBatches,
 } from '../../../../shared/kafka/protocol/batch';
-import {
-  FETCH,
-  FETCH_BY_NAME,
-  readFetch,
-  writeFetch,
-} from '../../../../shared/kafka/protocol/fetch-request';
+import { FETCH, readFetch, writeFetch } from '../../../../shared/kafka/protocol/fetch-request';
 import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { cases } from '../../../support/cases';
 
@@ -128,7 +124,7 @@ function asFetch(
   for (const { topic, partitions } of topicData) {
     theirs.string(topic);
     theirs.int32(partitions.length);
-    ours.compact(topic);
+    ours.raw(idOf(topic), 16);
     ours.uvarint(partitions.length + 1);
     for (const { partition, messages } of partitions) {
       const batch = batchOf(messages);
@@ -153,6 +149,15 @@ function asFetch(
   }
   ours.noTags();
   return { theirs: theirs.take(), ours: ours.take() };
+}
+
+/** Our version of the fetch names topics by ids. */
+function idOf(topic: string): Buffer {
+  return Buffer.from(topic.padEnd(16));
+}
+
+function topicOf(id: string): string {
+  return Buffer.from(id, 'hex').toString().trimEnd();
 }
 
 /** Returns a written batch, with an offset as a broker sets it. */
@@ -195,7 +200,9 @@ async function readBoth(fetch: Fetch) {
 }
 
 function partitionsOf({ ours }: Fetch) {
-  return readFetch(new ByteReader(ours), FETCH_BY_NAME).partitions;
+  return readFetch(new ByteReader(ours)).partitions.map((each) => {
+    return { ...each, topic: topicOf(each.topic) };
+  });
 }
 
 test('a produce request equals that of kafkajs byte for byte', async () => {
@@ -285,6 +292,22 @@ test.each<[string, (batch: Buffer) => void, string]>([
     },
     'codec',
   ],
+  [
+    'with fewer records than it says',
+    (batch) => {
+      batch.writeInt32BE(2 ** 31 - 1, 57);
+      checked(batch);
+    },
+    'fewer records',
+  ],
+  [
+    'with a record that ends before it begins',
+    (batch) => {
+      batch[61] = 1;
+      checked(batch);
+    },
+    'fewer records',
+  ],
 ])('a batch %s is an error of its partition alone', (_, damage, reason) => {
   const [whole, broken] = [written(three, 5), written(three, 5)];
   damage(broken);
@@ -296,6 +319,21 @@ test.each<[string, (batch: Buffer) => void, string]>([
   expect(first).toMatchObject({ errorCode: ERROR.corruptMessage, records: [], next: undefined });
   expect(first!.damage).toContain(reason);
   expect(second!.records).toHaveLength(3);
+});
+
+test('a batch that grows by a thousand is an error, and takes little memory', () => {
+  const head = written(three, 5, 1).subarray(0, 61);
+  const bomb = checked(Buffer.concat([head, gzipSync(Buffer.alloc(65 * 1024 * 1024))]));
+  expect(bomb.length).toBeLessThan(100_000);
+  expect(() => readBatches(bomb)).toThrow(/larger than/);
+});
+
+test('a record that promises headers without end has those that are there', () => {
+  const batch = written([{ value: 'v', headers: { a: 'b' } }], 0);
+  // The last five bytes are the number of headers, and one header: 64 headers, with one byte.
+  batch[batch.length - 5] = 0x7e;
+  const [record] = readBatches(checked(batch)).records;
+  expect(Object.entries(record!.headers)).toEqual([['a', 'b']]);
 });
 
 test('a batch still gives the next start after compaction removed its last records', () => {
@@ -357,7 +395,7 @@ test('a fetch names topics by their ids, and the epochs of leaders', () => {
     topics: [{ topic: id, partitions }],
     forgotten: [{ topic: id, partitions: [8] }],
   };
-  writeFetch(to, input, FETCH);
+  writeFetch(to, input);
   expect(to.take().toString('hex')).toBe(
     [
       'ffffffff' + '00000064' + '00000001' + '000003e8' + '01' + '00000006' + '00000007',
