@@ -80,7 +80,7 @@ async function countsOf(
   return new Map(rows.map(({ destination, status, count }) => [`${destination} ${status}`, count]));
 }
 
-/** The query reads every dead letter of the history. */
+/** Where nothing is left, the query reads all deliveries of the destination. */
 const POLL_EVERY_MS = 10_000;
 
 export interface OpenNoticesOptions {
@@ -104,7 +104,7 @@ export class OpenNotices {
       database.transaction(async (queries) => {
         const open = await openNotices(queries, COUNTED_KINDS);
         if (open.length === 0) return;
-        const left = await leftOf(queries);
+        const left = await leftOf(queries, open);
         const over = open.filter(
           ({ kind, destination }) =>
             !left.has(`${destination} ${STATUS_OF[kind] ?? ''}`) ||
@@ -120,11 +120,18 @@ export class OpenNotices {
   }
 }
 
-/** Returns the destinations with dead deliveries, or with deliveries that lack a URL. */
-async function leftOf({ query }: Queries): Promise<Set<string>> {
+/** Returns what these notices are about, as far as there is such a delivery. */
+async function leftOf({ query }: Queries, notices: readonly Notice[]): Promise<Set<string>> {
+  const about = notices.map(({ destination, kind }) => ({ destination, status: STATUS_OF[kind] }));
   const rows = await query<{ destination: string; status: string }>(
-    `select distinct destination, status from waypost.deliveries
-     where status in ('dead', 'partly_delivered') and not test`,
+    `select destination, status
+     from jsonb_to_recordset($1::jsonb) as about(destination text, status text)
+     where exists (
+       select 1 from waypost.deliveries delivery
+       where delivery.destination = about.destination
+         and delivery.status = about.status and not delivery.test
+     )`,
+    [databaseJson(about)],
   );
   return new Set(rows.map(({ destination, status }) => `${destination} ${status}`));
 }
