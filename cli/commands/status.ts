@@ -60,13 +60,13 @@ async function statusOfAll(session: Session): Promise<void> {
   const detailed: Told[] = [];
   for (let i = 0; i < Math.min(inNeed.length, MOST_DETAILED); i += AT_ONCE) {
     const few = inNeed.slice(i, Math.min(i + AT_ONCE, MOST_DETAILED));
-    detailed.push(...(await Promise.all(few.map((row) => tellOf(session, row)))));
+    detailed.push(...(await Promise.all(few.map((row) => tellOf(session, row, data.since)))));
   }
   const others = [...inNeed.slice(MOST_DETAILED), ...rows.filter((row) => !needsAttention(row))];
   if (print.json) {
     const destinations = [
       ...detailed.map(({ standing }) => standing),
-      ...others.map((row) => standingOf(row)),
+      ...others.map((row) => standingOf(row, data.since)),
     ];
     print.thing({ destinations }, []);
     return;
@@ -98,7 +98,7 @@ async function statusOf(session: Session, given: string): Promise<void> {
   const { data } = await api().call('GET /overview', { query: { ids: id } });
   const row = data.data.find((each) => each.destination === id);
   if (row === undefined) return;
-  const told = await tellOf(session, row);
+  const told = await tellOf(session, row, data.since);
   const { standing, details } = told;
   print.thing({ destinations: [standing] }, [
     ['destination', `${standing.name} (${standing.id})`],
@@ -121,7 +121,7 @@ async function statusOf(session: Session, given: string): Promise<void> {
 }
 
 /** Asks for what the row of the overview does not have. Whatever is unknown stays out. */
-async function tellOf({ api, print }: Session, row: DestinationRow): Promise<Told> {
+async function tellOf({ api, print }: Session, row: DestinationRow, since: string): Promise<Told> {
   const { destination: id } = row;
   const newest = async (status: (typeof DELIVERY_STATUSES)[number], count: number) => {
     if (count === 0) return undefined;
@@ -148,7 +148,7 @@ async function tellOf({ api, print }: Session, row: DestinationRow): Promise<Tol
     waiting: held ?? retrying ?? waiting,
     dead,
   });
-  return { row, details, standing: standingOf(row, details) };
+  return { row, details, standing: standingOf(row, since, details) };
 }
 
 const COLUMNS: Column<Told>[] = [

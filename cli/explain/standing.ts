@@ -30,7 +30,8 @@ export interface Details {
   dead?: DeliveryRow;
 }
 
-export function standingOf(row: DestinationRow, details: Details = {}): Standing {
+/** @param since from when on the row counts */
+export function standingOf(row: DestinationRow, since: string, details: Details = {}): Standing {
   const { destination, name, state, circuits } = row;
   const opened = circuits.map(({ at }) => at).sort()[0];
   return {
@@ -38,17 +39,21 @@ export function standingOf(row: DestinationRow, details: Details = {}): Standing
     name,
     state,
     since: details.stateSince ?? opened ?? null,
-    why: whyOf(row, details.dead),
+    why: whyOf(row, since, details),
     waiting: pendingOf(row),
     dead: row.dead,
     goesOn: details.waiting?.goesOn ?? null,
   };
 }
 
-function whyOf({ state, lastError, circuits, dead: count }: DestinationRow, dead?: DeliveryRow) {
+function whyOf(row: DestinationRow, since: string, { dead, waiting }: Details): string | null {
+  const { state, lastError, circuits, dead: count } = row;
   if (state === 'paused') return 'somebody paused it';
-  if (lastError !== null && (state === 'failing' || state === 'degraded')) {
-    return lastError.message;
+  if (lastError !== null && state === 'failing') return lastError.message;
+  if (lastError !== null && state === 'degraded') {
+    // It may be weeks old, and something else is wrong today.
+    const isOfNow = row.failedAttempts > 0 && lastError.at >= since;
+    if (isOfNow || waiting?.goesOn?.lastCheck) return `${lastError.message}, at ${lastError.at}`;
   }
   if (circuits.length > 0) {
     return circuits.some(({ why }) => why === 'timeout')

@@ -4,6 +4,7 @@ import { type Replay } from '../../../shared/api/operations';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { count, codeInWords } from '../lib/labels';
+import { deliveriesLink } from '../replay/deliveries-link';
 import { isOver } from '../replay/new-replay';
 import { Failure, Page, Pill, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
@@ -47,6 +48,7 @@ const TITLES = words.titles;
 function Loaded({ replay }: { replay: Replay }) {
   const names = useNames('destinations');
   const percent = Math.round(replay.progress * 100);
+  const deliveries = deliveriesLink(replay);
   return (
     <Stack>
       <section className="card" aria-label={words.progress}>
@@ -102,9 +104,11 @@ function Loaded({ replay }: { replay: Replay }) {
           </dd>
         </dl>
       </section>
-      <Text>
-        <TextLink to={`/deliveries?replay=${replay.id}`}>{words.seeDeliveries}</TextLink>
-      </Text>
+      {deliveries !== undefined && (
+        <Text>
+          <TextLink to={deliveries}>{words.seeDeliveries}</TextLink>
+        </Text>
+      )}
     </Stack>
   );
 }
