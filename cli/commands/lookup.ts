@@ -1,5 +1,6 @@
 import { type Lookup } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
+import { messageOf } from '../../shared/runtime/errors';
 import { type Group, type Session } from '../command';
 import { readAgain } from '../connect/read-again';
 import { namesOf } from '../entries';
@@ -66,7 +67,7 @@ async function lookUp(session: Session, options: LookupOptions): Promise<void> {
   const limit = limitOf(options, MOST_ROWS);
   const rows: Row[] = [];
   let nothing = '';
-  let failure: unknown;
+  let failure: Error | undefined;
   for (let after: string | undefined; ;) {
     const query = {
       ...defined({ message, user, after }),
@@ -76,7 +77,7 @@ async function lookUp(session: Session, options: LookupOptions): Promise<void> {
     // Between two pages others may have taken the place of this search.
     const found = await (after === undefined ? read() : readAgain(session, read)).catch(
       (error: unknown) => {
-        failure = error;
+        failure = error instanceof Error ? error : new Error(messageOf(error));
         return undefined;
       },
     );

@@ -57,7 +57,9 @@ function figuresFor(
       return new Map();
     case 'lastDelivery':
       return deps.figures.get(column, () => lastDeliveries(deps, entries));
-    default:
+    case 'dead':
+    case 'state':
+    case 'waiting':
       return deps.figures.get('all', () => figuresOf(deps, entries));
   }
 }

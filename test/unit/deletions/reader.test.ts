@@ -34,7 +34,7 @@ async function readerUnderTest() {
       });
     },
   };
-  const deletions = await openDeletions(kafka as never, {
+  const deletions = await openDeletions(kafka, {
     name: 'test',
     log: createLog('test', 'silent'),
     onFatal: (error) => failures.push(error),

@@ -24,7 +24,7 @@ function list(query: object, figures: SharedAnswers<Figures>) {
     now: () => new Date(0),
     figures,
   };
-  return listDestinations(deps as never, { limit: 1, ...query } as never, ({ data }) => data.id);
+  return listDestinations(deps as never, { limit: 1, ...query }, ({ data }) => data.id);
 }
 beforeEach(() => (statements = []));
 

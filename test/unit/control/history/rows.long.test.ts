@@ -3,16 +3,10 @@ import { evidenceOf } from '../../../../services/control/health/attempt-evidence
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import { countsOf, CountSums } from '../../../../services/control/history/minute-counts';
 import { parseEvents } from '../../../../services/control/history/parse-events';
-import {
-  MOST_RESPONSE_BYTES,
-  moveResponses,
-  responseLine,
-} from '../../../../services/control/history/responses';
-import { toCopy } from '../../../../services/control/history/row-codec';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { START } from '../../../support/events';
 import { type PlainSuccess } from '../../../../shared/model/attempt-rows';
-import { aSuccess, eventOf, rowsOf, success } from '../../../support/successes';
+import { eventOf, rowsOf, success } from '../../../support/successes';
 
 const successes = fc.array(success, { minLength: 1, maxLength: 20 });
 const record = (value: Buffer) => ({ value, timestampMs: START }) as unknown as OpenRecord;

@@ -13,7 +13,7 @@ import {
   type OutMessage,
   readBatches,
 } from '../../../../shared/kafka/protocol/batch';
-import { FETCH, readFetch, writeFetch } from '../../../../shared/kafka/protocol/fetch-request';
+import { readFetch, writeFetch } from '../../../../shared/kafka/protocol/fetch-request';
 import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { cases } from '../../../support/cases';
 
