@@ -119,7 +119,7 @@ runService(
     });
     const { deliverer, lanes } = delivery;
     observeDelivery({ deliverer, lanes, sender, sockets: SOCKETS.total });
-    // The time of the brokers is known before the first record is read.
+    // As a rule, the time of the brokers is known before the first record is read.
     await withTimeout(CLOCK_WITHIN_MS, producer.send([clockNote()]));
     consumption = await kafka.consume({
       group: 'delivery',

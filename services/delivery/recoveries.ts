@@ -39,8 +39,11 @@ const ASKS_EVERY_MS = 10_000;
  * this often, ms.
  */
 const ARRIVED_EVERY_MS = 60_000;
-/** Longer than retry works on a request: afterwards nothing need be stopped, ms. */
-const KEPT_MS = 600_000;
+/**
+ * Longer than retry works on a request, ms: afterwards nothing need be stopped. It returns some
+ * thousand deliveries a second, so a backlog of millions takes many minutes.
+ */
+const KEPT_MS = 3_600_000;
 /** Most circuits close again before, by the calls that come anyway, ms. */
 const PROBES_AFTER_MS = 20_000;
 /** Retry probes for a day; an outage may last longer, ms. */

@@ -133,7 +133,7 @@ async function openRecalls(
   }));
   onStop(() => opened.stop());
   await opened.caughtUp(RECALLS_WITHIN_MS);
-  // The time of the brokers is known before the first record is read.
+  // As a rule, the time of the brokers is known before the first record is read.
   await withTimeout(CLOCK_WITHIN_MS, producer.send([clockNote()]));
   recalls.start();
   return recalls;

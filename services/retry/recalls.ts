@@ -124,6 +124,7 @@ export class Recalls {
   check(record: OpenRecord): 'return' | 'drop' | { againInMs: number } {
     const assignedAt = this.positions.assignedAt(record.partition);
     if (assignedAt === undefined || this.options.completeAt() < assignedAt) {
+      this.options.expectSoon();
       return { againInMs: UNKNOWN_MS };
     }
     if (this.#log.isEmpty && this.#taker.isIdle) return 'return';

@@ -6,8 +6,10 @@ import { type Request } from './sender';
 
 /** Deletions of users: how a process learns of them, and what it promises afterwards. */
 
-/** An idle reader of a topic proves twice a second that it has read everything. */
-const PROOF_EVERY_MS = 500;
+/** An idle reader of a topic proves every five seconds that it has read everything. */
+const PROOF_EVERY_MS = 5_000;
+/** If somebody waits for a proof, it comes after this time. */
+const SOON_MS = 50;
 /** From the answer to a deletion until no attempt of an older call begins, ms. */
 const PROMISED_MS = 2_000;
 
@@ -18,21 +20,24 @@ export class ReadDeletions implements Deletions {
   readonly #users = new DeletedUsers();
   readonly #listeners: (() => void)[] = [];
   #provedAt = 0;
+  #isAsked = false;
 
   /** @param isAway returns whether Kafka does not answer at this time */
   constructor(
     private readonly time: ProcessTime,
-    log: readonly DeletionRecord[],
-    isAway: (nowMs: number) => boolean,
+    private readonly log: readonly DeletionRecord[],
+    private readonly isAway: (nowMs: number) => boolean,
   ) {
-    time.every(PROOF_EVERY_MS, () => {
-      const nowMs = time.steadyMs();
-      if (isAway(nowMs)) return;
-      for (const deletion of log.slice(this.changes)) this.#users.add(deletion);
-      this.changes = log.length;
-      this.#provedAt = nowMs;
-      for (const listener of this.#listeners) listener();
-    });
+    time.every(PROOF_EVERY_MS, () => this.#prove());
+  }
+
+  #prove(): void {
+    const nowMs = this.time.steadyMs();
+    if (this.isAway(nowMs)) return;
+    for (const deletion of this.log.slice(this.changes)) this.#users.add(deletion);
+    this.changes = this.log.length;
+    this.#provedAt = nowMs;
+    for (const listener of this.#listeners) listener();
   }
 
   covers(call: CallOfUser): boolean {
@@ -44,7 +49,12 @@ export class ReadDeletions implements Deletions {
   }
 
   expectSoon(): void {
-    // Proofs come often enough.
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    this.time.after(SOON_MS, () => {
+      this.#isAsked = false;
+      this.#prove();
+    });
   }
 
   onComplete(listener: () => void): void {
@@ -65,7 +75,7 @@ export class UserAudit {
   readonly #deletedAt = new Map<string, number>();
   /** by URL and user: when the latest `delete` that was sent there was accepted */
   readonly #toldOf = new Map<string, number>();
-  /** by URL and user: the open requests */
+  /** by process, URL and user: the open requests */
   readonly #open = new Map<string, Map<string, Call>>();
 
   constructor(private readonly book: Book) {}
@@ -78,13 +88,14 @@ export class UserAudit {
     this.#deletedAt.set(userId, at - EPOCH_MS);
   }
 
-  began({ deliveryId, origin }: Request, nowMs: number): void {
+  /** @param process only with its own requests it compares a `delete` */
+  began({ deliveryId, origin }: Request, process: string, nowMs: number): void {
     const call = this.#calls.get(deliveryId);
     if (!call) return;
     const { user, bornAt, isDelete } = call;
     const place = `${origin} ${user}`;
-    const open = this.#open.get(place) ?? new Map<string, Call>();
-    this.#open.set(place, open);
+    const open = this.#open.get(`${process} ${place}`) ?? new Map<string, Call>();
+    this.#open.set(`${process} ${place}`, open);
     if (isDelete) {
       const older = [...open.values()].filter((each) => !each.isDelete && each.bornAt < bornAt);
       if (older.length > 0) this.book.violate('a delete beside an older call of its user');
@@ -101,8 +112,8 @@ export class UserAudit {
     open.set(deliveryId, call);
   }
 
-  ended({ deliveryId, origin }: Request): void {
+  ended({ deliveryId, origin }: Request, process: string): void {
     const call = this.#calls.get(deliveryId);
-    if (call) this.#open.get(`${origin} ${call.user}`)?.delete(deliveryId);
+    if (call) this.#open.get(`${process} ${origin} ${call.user}`)?.delete(deliveryId);
   }
 }

@@ -1,7 +1,11 @@
 import { type AssembledDelivery, assemble } from '../../services/delivery/assemble';
 import { type Deliverer, type Limits } from '../../services/delivery/deliverer';
 import { type LaneOptions } from '../../services/delivery/lanes/lane-context';
-import { type LaneRegistry, type CircuitTransition } from '../../services/delivery/lanes/registry';
+import {
+  type CircuitTransition,
+  type LaneRegistry,
+  type LaneUrl,
+} from '../../services/delivery/lanes/registry';
 import { StallClock } from '../../services/delivery/clock/stall-clock';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
 import { type Lookup } from '../../services/delivery/destinations/endpoint';
@@ -84,7 +88,7 @@ export class DeliveryProcess {
       endpoint: around.endpoint,
       began: (request) => this.#began(request),
       ended: (request, ending) => {
-        around.users.ended(request);
+        around.users.ended(request, around.name);
         this.#answered(request, ending);
       },
     });
@@ -154,13 +158,12 @@ export class DeliveryProcess {
     const kind = record.topic === DUE ? 'due' : 'fresh';
     const done = book.taken(id);
     const lookup = this.around.lookup(record.headers.destination ?? '');
-    const origins =
-      lookup.kind === 'open' ? lookup.destination.endpoints.map(({ origin }) => origin) : [];
+    const endpoints = lookup.kind === 'open' ? lookup.destination.endpoints : [];
+    const origins = new Set(endpoints.map(({ origin }) => origin));
     // With several URLs one may be skipped, which shows only when the others have ended. A `delete`
     // does not wait for its lane alone.
-    const only = origins.length === 1 && record.headers.type !== 'delete' ? origins[0] : undefined;
-    this.#waiting.set(id, { kind, origins: new Set(origins), only });
-    if (only !== undefined) this.crowd.waits(only, kind, 1);
+    const isOnly = endpoints.length === 1 && record.headers.type !== 'delete';
+    this.#waiting.set(id, { kind, origins, endpoints, isOnly });
     const [finish, giveBack] = [record.done.bind(record), record.handBack.bind(record)];
     record.done = () => {
       done();
@@ -184,11 +187,13 @@ export class DeliveryProcess {
       book.violate('sent twice to one URL');
       return;
     }
-    if (waiting.only !== undefined) this.crowd.waits(waiting.only, waiting.kind, -1);
-    const openThere = this.crowd.began(request.origin, waiting.kind, request);
+    // What the process holds before it gives it to a lane waits for no turn there.
+    const endpoint = waiting.endpoints.find(({ origin }) => origin === request.origin);
+    const firstWaiting = endpoint ? this.#lanes.of(endpoint).queuedFirst : 0;
+    const openThere = this.crowd.began(request.origin, waiting.kind, request, firstWaiting);
     const { deliveryId: delivery, origin: url } = request;
     const { label, waitedMs } = book.sent({ delivery, url, process: this.around.name }, now);
-    this.around.users.began(request, now);
+    this.around.users.began(request, this.around.name, now);
     figures.count(`${label}: requests`);
     figures.most(`${label}: most open`, openThere);
     figures.course(`requests, ${label}`).add(now);
@@ -201,7 +206,7 @@ export class DeliveryProcess {
   #answered(request: Request, { ok, status, retryAfterS = 0 }: Ending): void {
     const { agenda, book, name } = this.around;
     const { deliveryId, origin } = request;
-    const isOnly = this.#waiting.get(deliveryId)?.only !== undefined;
+    const isOnly = this.#waiting.get(deliveryId)?.isOnly;
     book.answered(deliveryId, origin, isOnly ? retryAfterS * 1_000 : 0, agenda.now);
     if (status === GONE) book.invariants.switchedOff(origin, name);
     this.crowd.ended(origin, request, ok);
@@ -221,12 +226,7 @@ export class DeliveryProcess {
 
   /** The delivery's unsent requests to other URLs will not be sent any more. */
   #ended(id: string): void {
-    const waiting = this.#waiting.get(id);
-    if (!waiting) return;
     this.#waiting.delete(id);
-    if (waiting.only !== undefined && waiting.origins.size > 0) {
-      this.crowd.waits(waiting.only, waiting.kind, -1);
-    }
   }
 }
 
@@ -235,6 +235,7 @@ interface Waiting {
   kind: 'fresh' | 'due';
   /** origins without a request yet */
   origins: Set<string>;
-  /** its only URL, if there is one */
-  only: string | undefined;
+  endpoints: readonly LaneUrl[];
+  /** it waits for one lane alone */
+  isOnly: boolean;
 }

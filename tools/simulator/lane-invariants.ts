@@ -10,12 +10,12 @@ import { type Book } from './delivery-audit';
 
 interface LaneSeen {
   open: number;
-  /** read, but neither sent nor diverted */
-  waiting: { fresh: number; due: number };
   /** undefined: closed, and not after an outage */
   outage?: Outage;
   /** started retries ahead of their share while first attempts waited */
   ahead: number;
+  /** first attempts in its queue at the last start */
+  firstWaiting: number;
 }
 
 interface Outage {
@@ -48,19 +48,15 @@ export class Crowd {
     return this.#open;
   }
 
-  /** A record for this lane was read, or (-1) was sent or diverted. */
-  waits(lane: string, kind: 'fresh' | 'due', by: 1 | -1): void {
-    this.#lane(lane).waiting[kind] += by;
-  }
-
   /**
    * @param request identifies it in `ended`
+   * @param firstWaiting number of first attempts in the queue of its lane
    * @returns the number of open requests in its lane
    */
-  began(name: string, kind: 'fresh' | 'due', request: object): number {
+  began(name: string, kind: 'fresh' | 'due', request: object, firstWaiting: number): number {
     const lane = this.#lane(name);
     this.#checkPlaces(lane);
-    this.#checkTurn(lane, kind);
+    this.#checkTurn(lane, kind, firstWaiting);
     if (lane.open++ === 0) this.#lanesOpen++;
     this.#open++;
     if (lane.open > this.bounds.ceiling) this.book.violate('a lane above its ceiling');
@@ -93,11 +89,18 @@ export class Crowd {
     }
   }
 
-  #checkTurn(lane: LaneSeen, kind: 'fresh' | 'due'): void {
+  #checkTurn(lane: LaneSeen, kind: 'fresh' | 'due', firstWaiting: number): void {
     const { total, reserve } = this.bounds.pool;
     // When sockets are short, the pool assigns turns, and counts them over all lanes.
-    if (lane.waiting.fresh === 0 || this.#open + 1 >= total - reserve) lane.ahead = 0;
-    else lane.ahead = Math.max(0, lane.ahead + (kind === 'due' ? DUE_SHARE - 1 : -1));
+    // Those whose turn it was may have left without a request, as calls of deleted users do.
+    const left = Math.max(0, lane.firstWaiting - firstWaiting);
+    lane.firstWaiting = firstWaiting;
+    if (firstWaiting === 0 || this.#open + 1 >= total - reserve) lane.ahead = 0;
+    else
+      lane.ahead = Math.max(
+        0,
+        lane.ahead + (kind === 'due' ? DUE_SHARE - 1 - left : -Math.max(1, left)),
+      );
     if (lane.ahead > AHEAD) this.book.violate('retries before first attempts');
   }
 
@@ -109,7 +112,7 @@ export class Crowd {
 
   #lane(name: string): LaneSeen {
     let lane = this.#lanes.get(name);
-    if (!lane) this.#lanes.set(name, (lane = { open: 0, waiting: { fresh: 0, due: 0 }, ahead: 0 }));
+    if (!lane) this.#lanes.set(name, (lane = { open: 0, ahead: 0, firstWaiting: 0 }));
     return lane;
   }
 }

@@ -67,6 +67,11 @@ export class Lane {
     return this.#queue.size;
   }
 
+  /** Number of queued first attempts. */
+  get queuedFirst(): number {
+    return this.#queue.count('fresh');
+  }
+
   /** The most jobs that may be open now. */
   get limit(): number {
     return Math.min(this.concurrency.limit, this.circuit.limit);

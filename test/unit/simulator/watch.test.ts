@@ -189,9 +189,9 @@ describe('the crowd of requests', () => {
   const aCrowd = () => {
     const { book, wrong } = aBook();
     const crowd = new Crowd(book, bounds);
-    const begin = (lane: string, kind: 'fresh' | 'due' = 'fresh') => {
+    const begin = (lane: string, kind: 'fresh' | 'due' = 'fresh', firstWaiting = 0) => {
       const request = {};
-      crowd.began(lane, kind, request);
+      crowd.began(lane, kind, request, firstWaiting);
       return request;
     };
     return { crowd, wrong, begin };
@@ -218,11 +218,11 @@ describe('the crowd of requests', () => {
 
   test('retries before first attempts: one in four is right', () => {
     const { crowd, begin, wrong } = aCrowd();
-    crowd.waits('a', 'fresh', 1);
-    const round = (kinds: ('fresh' | 'due')[]) => {
-      for (const kind of kinds) crowd.ended('a', begin('a', kind), true);
+    const round = (kinds: ('fresh' | 'due')[], firstWaiting = 1) => {
+      for (const kind of kinds) crowd.ended('a', begin('a', kind, firstWaiting), true);
     };
     for (let i = 0; i < 20; i++) round(['fresh', 'fresh', 'fresh', 'due']);
+    for (let i = 0; i < 5; i++) round(['fresh', 'due'], 0);
     expect(wrong()).toEqual([]);
     for (let i = 0; i < 5; i++) round(['fresh', 'due']);
     expect(wrong()).toEqual(['retries before first attempts']);
