@@ -17,6 +17,8 @@ import { ResponseBudget } from './http/response-budget';
 /** A delivery whose record is open. */
 export interface OpenDelivery extends DeliveryInHand {
   record: OpenRecord;
+  /** when Kafka appended the record, ms since 1970 */
+  appendedMs: number;
 }
 
 export interface AttemptOptions {
@@ -66,10 +68,10 @@ export class AttemptContext {
   }
 
   /** Returns what deletions of users mean for a delivery now. */
-  standingOf({ delivery, record }: OpenDelivery): Standing {
+  standingOf({ delivery, appendedMs }: OpenDelivery): Standing {
     const nowMs = this.time.brokerMs();
     return delivery.type === 'delete'
-      ? standingOfDelete(delivery, record.timestampMs, nowMs)
+      ? standingOfDelete(delivery, appendedMs, nowMs)
       : standingOf(delivery, this.options.deletions, nowMs);
   }
 

@@ -164,7 +164,13 @@ export class Deliverer {
     // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory
     // for seconds.
     const body = Buffer.from(record.value ?? '');
-    const inHand: OpenDelivery = { delivery, key: record.key?.toString() ?? null, body, record };
+    const inHand: OpenDelivery = {
+      delivery,
+      key: record.key?.toString() ?? null,
+      body,
+      record,
+      appendedMs: record.timestampMs,
+    };
     this.#bytes += sizeOf(inHand);
     this.#proveDeletions();
     telemetry.deliveryTaken(inHand);

@@ -112,16 +112,32 @@ class Story {
   ): DispatchResult {
     const offset = this.#offset++;
     const leaving = () => this.leaving;
+    const appendedMs = Date.now();
+    const headers = {
+      ...encodeDelivery(toDst({ id: `dlv_${String(offset)}`, ...change })),
+      ...defined({ format: format !== '' ? format : undefined }),
+    };
+    // As the consumer's own records: only until they are accepted.
+    let isAccepted = false;
+    const part = <T>(value: T): T => {
+      if (isAccepted) throw new Error('a record is read after it was accepted');
+      return value;
+    };
     const record: OpenRecord = {
       topic,
       partition: 0,
       offset,
-      timestampMs: Date.now(),
-      key: Buffer.from(key),
-      value: Buffer.from('{}'),
-      headers: {
-        ...encodeDelivery(toDst({ id: `dlv_${String(offset)}`, ...change })),
-        ...defined({ format: format !== '' ? format : undefined }),
+      get timestampMs() {
+        return part(appendedMs);
+      },
+      get key() {
+        return part(Buffer.from(key));
+      },
+      get value() {
+        return part(Buffer.from('{}'));
+      },
+      get headers() {
+        return part(headers);
       },
       done: () => this.done.push(offset),
       get isRevoking() {
@@ -130,7 +146,9 @@ class Story {
       defer: () => undefined,
       handBack: () => this.releasable-- > 0 && this.released.push(offset) > 0,
     };
-    return this.deliverer.onRecord(record);
+    const result = this.deliverer.onRecord(record);
+    isAccepted = result === 'accepted';
+    return result;
   }
 
   async takeSome(count: number, change: Partial<Delivery> = {}): Promise<void> {
