@@ -75,7 +75,7 @@ function show({ print }: Session, notice: Notice): void {
     ['since', since],
     ['until', endedAt ?? undefined],
     ['origin', origin ?? undefined],
-    ['count now', endedAt === null ? count : undefined],
+    ['count now', endedAt === null ? (count ?? undefined) : undefined],
     [
       'see them with',
       deliveries === null

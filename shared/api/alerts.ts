@@ -115,10 +115,11 @@ const notice = z.strictObject({
   }),
   since: time,
   endedAt: time.nullable().meta({ description: 'null while it continues' }),
-  count: count.meta({
+  count: count.nullable().meta({
     description:
       'At the time of the request: deliveries that are dead, that lack a URL, or that wait for a ' +
-      'failing endpoint; full profiles. 0 once it has ended, and of other kinds',
+      'failing endpoint; full profiles. 0 once it has ended, and of other kinds. ' +
+      'null: unknown, because the history is held up',
   }),
   deliveries: z
     .strictObject({ destination: z.string(), status: z.enum(FILTER_STATUSES) })

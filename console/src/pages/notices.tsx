@@ -165,6 +165,7 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
 /** What an open notice counts now, with a link to it, and what a person can do about it. */
 function Count({ notice: { kind, count, deliveries } }: { notice: Notice }) {
   const replays = useMay('POST /replays');
+  if (count === null) return null;
   if (deliveries === null) return kind === 'profile_full' ? words.fullProfiles(count) + '. ' : null;
   const { destination, status } = deliveries;
   const query = new URLSearchParams({ destination, status }).toString();

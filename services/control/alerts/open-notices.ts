@@ -3,7 +3,7 @@ import { type ConfigView } from '../../../shared/config/types';
 import { type Notice } from './notice';
 import { outageOf } from '../health/destination-health';
 import { healthOfSome } from '../health/store';
-import { type Database, databaseJson, type Queries } from '../history/database';
+import { type Database, databaseJson, type Queries, waitedForLock } from '../history/database';
 import { type History } from '../history/history';
 import { COUNTED_KINDS, endNotices, openNotices } from './store';
 
@@ -14,7 +14,8 @@ import { COUNTED_KINDS, endNotices, openNotices } from './store';
 
 /** A notice with what it counts at the moment. */
 export interface PresentNotice extends Notice {
-  count: number;
+  /** null: unknown, because others hold up the history */
+  count: number | null;
   deliveries: { destination: string; status: FilterStatus } | null;
 }
 
@@ -34,7 +35,7 @@ export async function presentNotices(
   const open = notices.filter(({ kind, endedAt }) => endedAt === null && STATUS_OF[kind]);
   const ids = [...new Set(open.map(({ destination }) => destination))];
   const [counts, health] = await Promise.all([
-    countsOf(database, ids),
+    countsNow(database, ids),
     healthOfSome(database, ids),
   ]);
   return notices.map((notice) => {
@@ -43,10 +44,8 @@ export async function presentNotices(
     if (endedAt !== null || status === undefined) {
       return { ...notice, count: fullNow(notice, fullProfiles), deliveries: null };
     }
-    const count = statusesOf(status).reduce(
-      (sum, each) => sum + (counts.get(`${destination} ${each}`) ?? 0),
-      0,
-    );
+    const countOf = (each: string) => counts?.get(`${destination} ${each}`) ?? 0;
+    const count = counts ? statusesOf(status).reduce((sum, each) => sum + countOf(each), 0) : null;
     const known = kind === 'failing' ? health.get(destination) : undefined;
     const failures = (known && outageOf(known, nowMs)?.count) ?? 0;
     return {
@@ -64,6 +63,22 @@ function fullNow({ kind, endedAt, fullProfiles }: Notice, now: number | undefine
 }
 
 const COUNTED_STATUSES = [...OPEN_STATUSES, 'dead', 'partly_delivered'];
+
+/** Returns undefined if others hold up the history: notices must be seen while they do. */
+async function countsNow(
+  { transaction }: Database,
+  destinations: readonly string[],
+): Promise<Map<string, number> | undefined> {
+  try {
+    return await transaction(async (queries) => {
+      await queries.query(`set local lock_timeout = '1s'`);
+      return countsOf(queries, destinations);
+    });
+  } catch (error) {
+    if (waitedForLock(error)) return undefined;
+    throw error;
+  }
+}
 
 async function countsOf(
   { query }: Queries,
