@@ -36,7 +36,7 @@ test.each<[GoesOn['when'], string | null, Partial<GoesOn>, RegExp, string]>([
   ],
   ['not_before', 'rate_limited', { at }, /rate limit/, 'when it has room'],
   ['not_before', 'lane_full', { at }, /before it$/, 'when it has room'],
-  ['not_before', 'handed_over', { at }, /another process/, 'when it has room'],
+  ['not_before', 'handed_over', { at }, /takes it again/, 'when it has room'],
   [
     'on_answer',
     'circuit_open',
