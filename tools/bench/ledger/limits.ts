@@ -21,15 +21,16 @@ export type Limits = Readonly<Record<string, Limit>>;
 
 /**
  * For a second without calls. A reader asks once in five seconds, a lone member of a group beats
- * once in two.
+ * once in two. Each reader asks for metadata twice a minute, and all may do so in the ten seconds
+ * that are counted.
  */
 export const IDLE: Limits = {
-  ingest: { requests: 0.5, wakeUps: 4 },
-  router: { requests: 1.5, wakeUps: 5 },
-  delivery: { requests: 1.5, wakeUps: 8 },
-  retry: { requests: 1.5, wakeUps: 5 },
-  audiences: { requests: 0.8, wakeUps: 5 },
-  control: { requests: 2.9, wakeUps: 9 },
+  ingest: { requests: 0.8, wakeUps: 4 },
+  router: { requests: 1.8, wakeUps: 5 },
+  delivery: { requests: 2, wakeUps: 8 },
+  retry: { requests: 1.8, wakeUps: 5 },
+  audiences: { requests: 1.3, wakeUps: 5 },
+  control: { requests: 3.5, wakeUps: 9 },
 };
 
 /**
@@ -43,7 +44,7 @@ export const SELDOM: Limits = {
   delivery: { requests: 1.8, wakeUps: 6.2, json: 3.5 },
   retry: { requests: 0.1, wakeUps: 0.3 },
   audiences: { requests: 0.1, wakeUps: 0.3 },
-  control: { requests: 0.2, wakeUps: 0.75, json: 5 },
+  control: { requests: 0.4, wakeUps: 3, json: 6 },
 };
 
 /** For a call at full speed: many calls share a request, the more the slower the machine is. */
