@@ -39,6 +39,8 @@ module.exports = {
       ...withProcesses,
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/e2e/**/*.test.ts'],
+      // Takes many minutes: a workflow of its own asks for it.
+      testPathIgnorePatterns: process.env.SUPPORT_SHEET ? [] : ['/support-sheet\\.test\\.ts$'],
       globalSetup: '<rootDir>/test/support/global-setup.ts',
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
     },
