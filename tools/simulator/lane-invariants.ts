@@ -96,11 +96,12 @@ export class Crowd {
     const left = Math.max(0, lane.firstWaiting - firstWaiting);
     lane.firstWaiting = firstWaiting;
     if (firstWaiting === 0 || this.#open + 1 >= total - reserve) lane.ahead = 0;
-    else
-      {lane.ahead = Math.max(
+    else {
+      lane.ahead = Math.max(
         0,
         lane.ahead + (kind === 'due' ? DUE_SHARE - 1 - left : -Math.max(1, left)),
-      );}
+      );
+    }
     if (lane.ahead > AHEAD) this.book.violate('retries before first attempts');
   }
 
