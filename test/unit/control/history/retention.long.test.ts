@@ -1,5 +1,11 @@
 import { type Database } from '../../../../services/control/history/database';
+import {
+  Forgotten,
+  getDeletion,
+  recordDeletion,
+} from '../../../../services/control/history/deletions';
 import { keepWithin } from '../../../../services/control/history/retention';
+import { DELETIONS_KEPT_MS } from '../../../../shared/model/deletion';
 import { memoryDatabase } from '../../../support/database';
 
 const DAY_MS = 86_400_000;
@@ -39,4 +45,37 @@ test('jobs that have ended and facts that nobody repeats do not stay for ever', 
     [{ id: 'active' }, { id: 'recent' }],
     [{ key: 'certificate/recent' }],
   ]);
+});
+
+test('a deletion stays as a proof, and keeps out events as long as Kafka may have them', async () => {
+  const deletion = (user: string, at: number) => ({
+    id: `del_${user}`,
+    at,
+    users: [user],
+    anonymous: [],
+    sources: null,
+    affected: [],
+    messages: 0,
+  });
+  const days = { past: 400, oldest: 37, recent: 1 };
+  for (const [user, ago] of Object.entries(days)) {
+    await recordDeletion(database, deletion(user, NOW_MS - ago * DAY_MS));
+  }
+  await keepWithin(database, { forMs: 7 * DAY_MS, maxBytes: 1e9 }, NOW_MS);
+  for (const user of Object.keys(days)) {
+    expect(await getDeletion(database, `del_${user}`)).toMatchObject({ users: [user] });
+  }
+  const forgotten = new Forgotten();
+  await forgotten.refresh(database, NOW_MS);
+  const known = Object.keys(days).filter((user) => forgotten.wasDeletedSince(user, 0));
+  expect(known).toEqual(['oldest', 'recent']);
+  expect(days.oldest * DAY_MS).toBeLessThan(DELETIONS_KEPT_MS);
+});
+
+test('a process whose last deletion is long past asks for it once', async () => {
+  const forgotten = new Forgotten();
+  await forgotten.refresh(database, NOW_MS + 500 * DAY_MS);
+  const seq = forgotten.latestSeq;
+  await forgotten.refresh(database, NOW_MS + 500 * DAY_MS);
+  expect([seq > 0, forgotten.latestSeq]).toEqual([true, seq]);
 });
