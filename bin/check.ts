@@ -4,7 +4,7 @@ import { sleep } from '../shared/runtime/async';
 import { isUnderWay } from '../shared/model/reasons';
 import { AppError, messageOf } from '../shared/runtime/errors';
 import { loadSettings } from '../shared/runtime/settings';
-import { type ControlAccess, askControl, sendCall } from '../dev/demo-client';
+import { type ControlAccess, askControl, CALLS, sendCall } from '../dev/demo-client';
 import { startReceiver } from '../dev/demo-receiver';
 
 /**
@@ -71,7 +71,7 @@ export async function check(
     try {
       await sleep(CONFIG_SPREADS_MS);
       await within(ACCEPTED_WITHIN_MS, 'ingest did not accept a call', () =>
-        sendCall(ingestUrl, source.writeKey, 'track'),
+        sendCall(ingestUrl, source.writeKey, 'track', CALLS.track ?? {}),
       );
       say('ingest: accepted a call');
       say(verdict(await waitForResult(control, destination), arrivals));

@@ -79,11 +79,16 @@ export async function demoDestination(
  * Sends one call as a client does.
  * @throws AppError if ingest does not accept it
  */
-export async function sendCall(ingestUrl: string, writeKey: string, type: string): Promise<void> {
+export async function sendCall(
+  ingestUrl: string,
+  writeKey: string,
+  type: string,
+  call: Record<string, unknown>,
+): Promise<void> {
   const url = `${ingestUrl}/v1/${type}`;
   const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`;
   const headers = { authorization, 'content-type': 'application/json' };
-  const body = JSON.stringify(CALLS[type]);
+  const body = JSON.stringify(call);
   const response = await fetch(url, {
     method: 'POST',
     headers,

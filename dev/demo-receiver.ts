@@ -16,6 +16,8 @@ export interface Receipt {
   body: string;
   /** `type` of the body, or undefined if the body is not a JSON object */
   type: string | undefined;
+  /** `messageId` of the body, likewise */
+  messageId: string | undefined;
   /** number of times that this webhook-id has come to this URL, including this request */
   attempt: number;
   /** X-Signature is the HMAC-SHA1 of the body */
@@ -43,7 +45,7 @@ const OLDEST_S = 300;
  */
 export async function startReceiver(options: {
   secret: string;
-  refuse: (receipt: Pick<Receipt, 'type' | 'attempt'>) => boolean;
+  refuse: (receipt: Pick<Receipt, 'messageId' | 'attempt'>) => boolean;
   onReceipt: (receipt: Receipt) => void;
   host?: string;
   /** default: a free one */
@@ -57,10 +59,19 @@ export async function startReceiver(options: {
     const key = `${path} ${String(headers['webhook-id'])}`;
     const attempt = (seen.get(key) ?? 0) + 1;
     seen.set(key, attempt);
-    const type = typeOf(body);
-    const answered = options.refuse({ type, attempt }) ? 503 : 200;
-    const checks = checkSignatures(headers, bytes, options.secret);
-    options.onReceipt({ at: new Date(), path, headers, body, type, attempt, answered, ...checks });
+    const { type, messageId } = namesOf(body);
+    const answered = options.refuse({ messageId, attempt }) ? 503 : 200;
+    options.onReceipt({
+      at: new Date(),
+      path,
+      headers,
+      body,
+      type,
+      messageId,
+      attempt,
+      answered,
+      ...checkSignatures(headers, bytes, options.secret),
+    });
     return answered;
   };
   const server = createServer((request, response) => {
@@ -102,13 +113,16 @@ function same(given: string | string[] | undefined, wanted: string): boolean {
   );
 }
 
-function typeOf(body: string): string | undefined {
+/** Returns the texts of a body that tell its call. */
+function namesOf(body: string): Pick<Receipt, 'type' | 'messageId'> {
   try {
-    const value: unknown = JSON.parse(body);
-    const type =
-      typeof value === 'object' && value !== null && 'type' in value ? value.type : undefined;
-    return typeof type === 'string' ? type : undefined;
+    const { type, messageId } = Object(JSON.parse(body)) as Record<string, unknown>;
+    return { type: textOrNone(type), messageId: textOrNone(messageId) };
   } catch {
-    return undefined;
+    return { type: undefined, messageId: undefined };
   }
+}
+
+function textOrNone(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { sleep } from '../shared/runtime/async';
-import { printBanner } from './banner';
+import { printAddresses } from './banner';
 import { CALLS, demoDestination, demoSource, sendCall } from './demo-client';
 import { type Receipt, startReceiver } from './demo-receiver';
 import { localSettings, PORTS, takenPorts } from './local-settings';
@@ -11,8 +11,8 @@ import { type LocalSystem, supervise } from './supervisor';
 
 /**
  * `npm run demo`: starts the system with a source, a signed destination with two URLs, and a
- * receiver, and prints arrivals live. Both URLs refuse one call at first, so that you see its
- * retry. It has a client and a receiver of its own, because the image contains no tools.
+ * receiver, and prints arrivals live. Both URLs refuse one call of the demo at first, so that you
+ * see its retry. It has a client and a receiver of its own, because the image contains no tools.
  */
 
 const PATHS = ['/crm', '/warehouse'];
@@ -35,7 +35,7 @@ export async function demo(env: NodeJS.ProcessEnv, options: { once: boolean }): 
   return supervise({
     env: await demoEnvironment(env),
     onReady: async (system, stopping) => {
-      printBanner(system);
+      printAddresses(system);
       system.output.say('waypost ready');
       const ok = await play(system, stopping, options.once);
       if (!options.once) return undefined;
@@ -75,9 +75,11 @@ async function play(system: LocalSystem, stopping: AbortSignal, once: boolean): 
   const { output } = system;
   const secret = `demo-${randomBytes(12).toString('hex')}`;
   const receipts: Receipt[] = [];
+  // The demo's own call, and no other: a visitor's call arrives at once.
+  const refused = randomUUID();
   const receiver = await startReceiver({
     secret,
-    refuse: ({ type, attempt }) => type === REFUSED_ONCE && attempt === 1,
+    refuse: ({ messageId, attempt }) => messageId === refused && attempt === 1,
     onReceipt: (receipt) => {
       receipts.push(receipt);
       for (const line of printReceipt(receipt)) output.say(line);
@@ -93,12 +95,15 @@ async function play(system: LocalSystem, stopping: AbortSignal, once: boolean): 
       urls.join(' and '),
   );
   output.say(
-    `  The receiver refuses the first "${REFUSED_ONCE}" at both with 503, to have it ` +
+    `  The receiver refuses the demo's "${REFUSED_ONCE}" at both with 503, to have it ` +
       'delivered again.',
   );
   output.say('');
   await sleep(CONFIG_SPREADS_MS);
-  for (const type of Object.keys(CALLS)) await sendCall(system.ingestUrl, source.writeKey, type);
+  for (const [type, call] of Object.entries(CALLS)) {
+    const messageId = type === REFUSED_ONCE ? refused : randomUUID();
+    await sendCall(system.ingestUrl, source.writeKey, type, { ...call, messageId });
+  }
 
   const until = Date.now() + ARRIVED_WITHIN_MS;
   while (receipts.length < EXPECTED && Date.now() < until && !stopping.aborted) {
@@ -148,7 +153,11 @@ function summary(receipts: Receipt[], problems: string[]): string[] {
 function howToGoOn(system: LocalSystem, writeKey: string): string[] {
   return [
     '',
-    '  Send one yourself and watch it arrive here (Ctrl-C ends the demo):',
+    '  See all of it in the console:',
+    '',
+    `    open ${system.controlUrl} and sign in with ${system.adminToken}`,
+    '',
+    '  Send a call yourself, and watch it arrive here and there (Ctrl-C ends the demo):',
     '',
     `    curl -s ${system.ingestUrl}/v1/track -u '${writeKey}:' -H 'Content-Type: ` +
       `application/json' -d '{"userId":"user-1","event":"My Event"}'`,

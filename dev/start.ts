@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { printBanner } from './banner';
+import { printAddresses, printFirstEvent } from './banner';
 import { supervise } from './supervisor';
 import { volumeWarning } from './kafka/volume';
 
@@ -20,7 +20,8 @@ export function start(
     together: options.together,
     container: options.volume,
     onReady: (system) => {
-      printBanner(system);
+      printAddresses(system);
+      printFirstEvent(system, { container: options.volume });
       const warning = options.volume
         ? volumeWarning(
             system.settings.WAYPOST_DATA_DIR,

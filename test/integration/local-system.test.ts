@@ -10,6 +10,7 @@ import {
   startSupervised,
   type Supervised,
 } from '../support/supervised';
+import { freePorts } from '../../dev/ports';
 import { startSystem, systemEnv } from '../../tools/harness/system';
 
 /** The commands that people type, with the real services. */
@@ -33,15 +34,19 @@ test('a signal to npm alone stops all processes, and a second start has all data
   }
   expect(below.some(({ command }) => command === 'waypost')).toBe(true);
 
-  // The printed commands run in a shell without changes.
-  const commands = npm
+  // The printed commands run in a shell as they are. The port of their receiver may be taken here.
+  const [port = 0] = await freePorts(1, '127.0.0.1');
+  const [receive = '', ...send] = npm
     .output()
     .split('\n')
-    .filter((line) => /^ +(KEY=|curl )/.test(line));
-  expect(commands).toHaveLength(2);
-  const shell = startSupervised('sh', ['-c', commands.join('\n')], {});
-  expect(await shell.exited).toBe(0);
-  expect(shell.output()).toBe('{"success":true}');
+    .filter((line) => /^ +(node|export) /.test(line))
+    .map((line) => line.replace(/\b3000\b/, String(port)));
+  expect(send).toHaveLength(4);
+  const receiver = startSupervised('sh', ['-c', `exec ${receive.trim()}`], {});
+  const shell = startSupervised('sh', ['-ec', send.join('\n')], {});
+  expect([await shell.exited, shell.output()]).toEqual([0, expect.stringContaining('First hook')]);
+  await eventually(() => expect(receiver.output()).toContain('"event":"First Event"'));
+  await receiver.end('SIGTERM');
 
   process.kill(npm.pid, 'SIGTERM');
   await npm.exited;
