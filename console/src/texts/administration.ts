@@ -51,7 +51,8 @@ export const administration = {
     slogan: 'Analytics calls in, signed webhooks out.',
     sessionEnded: 'Your session has ended. Sign in to return to this page.',
     token: 'Token',
-    tokenHint: 'The admin token that Waypost printed at start, or a token from an administrator',
+    tokenHint:
+      'The admin token, which Waypost printed at start and keeps in .waypost/admin-token, or a token from an administrator',
     showToken: 'Show the token',
     signIn: 'Sign in',
   },
