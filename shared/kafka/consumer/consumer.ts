@@ -214,7 +214,6 @@ export class KafkaConsumption implements Consumption {
       await this.#end().catch(() => undefined);
       throw error;
     }
-    this.#heardAt = performance.now();
     this.#counts = this.#countsNow();
     this.#member.join();
     this.#arm(COMMIT_EVERY_MS);
@@ -292,12 +291,9 @@ export class KafkaConsumption implements Consumption {
   #enter({ memberId, generation, isAlone, assignment }: Round): void {
     const given = Object.entries(decodeAssignment(new ByteReader(assignment)));
     const mine = Object.fromEntries(given.filter(([topic]) => this.#topics.includes(topic)));
-    const now = performance.now();
-    this.#liveness.recordPoll();
     this.#fenced = false;
     this.#isAlone = isAlone;
-    this.#enteredAt = now;
-    this.#heardAt = now;
+    this.#enteredAt = performance.now();
     this.#owned.enter(memberId, topicPartitionsOf(mine));
     this.#membership.onHeartbeat(generation);
     this.joined = true;
