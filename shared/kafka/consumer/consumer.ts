@@ -401,9 +401,13 @@ export class KafkaConsumption implements Consumption {
         .filter(({ errorCode }) => errorCode !== 0)
         .map(({ topic, partition: number, errorCode }) => [idOf({ topic, number }), errorCode]),
     );
+    // A coordinator that has just started may not know a topic yet, so that metadata decides.
+    if ([...refused.values()].includes(ERROR.unknownTopic)) this.#search.look();
     const settled = due.filter(({ partition }) => {
-      const errorCode = refused.get(idOf(placeOf(partition, prefix)));
-      return errorCode === undefined || (errorCode === ERROR.unknownTopic && partition.draining);
+      const place = placeOf(partition, prefix);
+      const errorCode = refused.get(idOf(place));
+      if (errorCode !== ERROR.unknownTopic || !partition.draining) return errorCode === undefined;
+      return this.#leaders.count(place.topic) <= place.number;
     });
     const [code] = refused.values();
     if (code !== undefined && settled.length === 0) throw new KafkaError('a commit', code);
