@@ -1,5 +1,6 @@
 import { type Deletions } from '../../shared/deletions/reader';
 import { type CallOfUser, DeletedUsers, type DeletionRecord } from '../../shared/model/deletion';
+import { DeletedUserCalls, type UserCall } from '../harness/deleted-users';
 import { type Book } from './delivery-audit';
 import { EPOCH_MS, type ProcessTime } from './process-time';
 import { type Request } from './sender';
@@ -10,8 +11,6 @@ import { type Request } from './sender';
 const PROOF_EVERY_MS = 5_000;
 /** If somebody waits for a proof, it comes after this time. */
 const SOON_MS = 50;
-/** From the answer to a deletion until no attempt of an older call begins, ms. */
-const PROMISED_MS = 2_000;
 
 /** What one process knows of the deletions. */
 export class ReadDeletions implements Deletions {
@@ -62,53 +61,38 @@ export class ReadDeletions implements Deletions {
   }
 }
 
-interface Call {
-  user: string;
-  bornAt: number;
-  isDelete: boolean;
-}
-
 /** Checks the requests of all processes for calls that were accepted before their user's deletion. */
 export class UserAudit {
-  readonly #calls = new Map<string, Call>();
-  /** by user, the last deletion */
-  readonly #deletedAt = new Map<string, number>();
-  /** by URL and user: when the latest `delete` that was sent there was accepted */
-  readonly #toldOf = new Map<string, number>();
+  /** by id of the delivery */
+  readonly #calls = new Map<string, UserCall>();
+  readonly #deleted = new DeletedUserCalls();
   /** by process, URL and user: the open requests */
-  readonly #open = new Map<string, Map<string, Call>>();
+  readonly #open = new Map<string, Map<string, UserCall>>();
 
   constructor(private readonly book: Book) {}
 
-  born(id: string, call: Call): void {
+  born(id: string, call: UserCall): void {
     this.#calls.set(id, call);
   }
 
   deleted({ userId = '', at }: DeletionRecord): void {
-    this.#deletedAt.set(userId, at - EPOCH_MS);
+    this.#deleted.deleted(userId, at - EPOCH_MS);
   }
 
   /** @param process only with its own requests it compares a `delete` */
   began({ deliveryId, origin }: Request, process: string, nowMs: number): void {
     const call = this.#calls.get(deliveryId);
     if (!call) return;
-    const { user, bornAt, isDelete } = call;
-    const place = `${origin} ${user}`;
-    const open = this.#open.get(`${process} ${place}`) ?? new Map<string, Call>();
-    this.#open.set(`${process} ${place}`, open);
-    if (isDelete) {
-      const older = [...open.values()].filter((each) => !each.isDelete && each.bornAt < bornAt);
-      if (older.length > 0) this.book.violate('a delete beside an older call of its user');
-      this.#toldOf.set(place, Math.max(bornAt, this.#toldOf.get(place) ?? 0));
-    } else {
-      if (bornAt < (this.#toldOf.get(place) ?? 0)) {
-        this.book.violate('an older call after the delete of its user');
-      }
-      const deletedAt = this.#deletedAt.get(user) ?? 0;
-      if (bornAt < deletedAt && nowMs > deletedAt + PROMISED_MS) {
-        this.book.violate('an older call two seconds after the deletion of its user');
-      }
+    const { user, acceptedAt, isDelete } = call;
+    const place = `${process} ${origin} ${user}`;
+    const open = this.#open.get(place) ?? new Map<string, UserCall>();
+    this.#open.set(place, open);
+    const isOlder = (each: UserCall) => !each.isDelete && each.acceptedAt < acceptedAt;
+    if (isDelete && [...open.values()].some(isOlder)) {
+      this.book.violate('a delete beside an older call of its user');
     }
+    const broken = this.#deleted.began(call, origin, nowMs);
+    if (broken) this.book.violate(broken);
     open.set(deliveryId, call);
   }
 

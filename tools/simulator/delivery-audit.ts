@@ -12,6 +12,7 @@ import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS, DEAD, DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { type DeliveryRequest, StandingInvariants } from '../harness/standing-invariants';
 import { type Figures } from './figures';
+import { type HistoryAudit } from './history-audit';
 
 /**
  * Tracks every delivery and checks each step: it is stored in one topic, held by one process, or
@@ -79,6 +80,8 @@ export class Book {
   constructor(
     private readonly figures: Figures,
     private readonly plan: Plan = { tiersMs: [], marginMs: 0 },
+    /** absent: the run has too many deliveries to keep a row of each */
+    private readonly history?: HistoryAudit,
   ) {}
 
   /** A process was frozen until now: deliveries that it held may be late, once. */
@@ -109,6 +112,7 @@ export class Book {
   /** A dead delivery begins anew, and counts as born again. */
   replayed(id: string, label: string, nowMs: number, expiresAt: number): void {
     this.invariants.replayed(id);
+    this.history?.begunAnew(id);
     this.#add(id, label, nowMs, expiresAt);
   }
 
@@ -289,6 +293,7 @@ export class Book {
   #event(event: DeliveryEvent | CircuitEvent, nowMs: number): void {
     if (event.kind === 'circuit') return;
     const { delivery: id } = event;
+    this.history?.event(event);
     if (event.kind === 'cancelled') this.#end(id, 'cancelled', nowMs);
     if (event.kind !== 'attempt' || event.late) return;
     const entry = this.#held(id, 'attempted');
@@ -312,6 +317,7 @@ export class Book {
     const entry = this.#held(id, `ended (${how})`);
     if (!entry) return;
     entry.state = how;
+    this.history?.ended(id, how);
     this.#open.delete(id);
     this.invariants.forget(id);
     const { label, waits, attempts, bornAt } = entry;

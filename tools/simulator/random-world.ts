@@ -79,6 +79,7 @@ export function mix(seed: number): WorldSpec {
     users: USERS,
     deletions,
     deletionsAway,
+    history: true,
   };
 }
 

@@ -24,6 +24,7 @@ import { DeliveryProcess, type Settings } from './delivery-process';
 import { UserAudit } from './deletions';
 import { type Behaviour } from './endpoint';
 import { Figures } from './figures';
+import { HistoryAudit } from './history-audit';
 import { partitioner } from './log';
 import { EPOCH_MS } from './process-time';
 import { type Endpoint } from './sender';
@@ -66,6 +67,8 @@ export interface WorldSpec {
   deletions?: { user: number; atMs: number }[];
   /** Kafka does not answer the readers of deletions */
   deletionsAway?: { fromMs: number; toMs: number };
+  /** whether the history is compared with the deliveries: it keeps a row of each */
+  history?: boolean;
   /** receives the virtual time once a virtual minute */
   onMinute?: (nowMs: number, figures: Figures) => void;
 }
@@ -116,6 +119,7 @@ export class World {
   readonly #turns: Ended['turns'] = [];
   readonly #deletions: DeletionRecord[] = [];
   readonly #users: UserAudit;
+  readonly #history: HistoryAudit | undefined;
   readonly #random: Random;
 
   constructor(private readonly spec: WorldSpec) {
@@ -124,10 +128,9 @@ export class World {
     this.#figures = new Figures(spec.sliceMs ?? 1_000);
     const settings = (this.#settings = settingsOf(spec.settings));
     const { tiersMs, windowMs } = settings;
-    this.#book = new Book(this.#figures, {
-      tiersMs,
-      marginMs: windowMs - lastReturnAt(windowMs, windowMs),
-    });
+    this.#history = spec.history ? new HistoryAudit() : undefined;
+    const plan = { tiersMs, marginMs: windowMs - lastReturnAt(windowMs, windowMs) };
+    this.#book = new Book(this.#figures, plan, this.#history);
     this.#book.onUrlDisabled = (event) => this.#switchOff(event);
     this.#users = new UserAudit(this.#book);
     const { fromMs, toMs } = spec.deletionsAway ?? { fromMs: 0, toMs: 0 };
@@ -175,6 +178,7 @@ export class World {
     const { latestMs = LATEST_MS } = this.spec;
     const untilMs = this.spec.untilMs ?? trafficMs + 2 * this.#settings.windowMs + latestMs;
     await this.#agenda.run(untilMs, over);
+    for (const problem of this.#history?.problems() ?? []) this.#book.violate(problem);
     const { born, open: left, violations } = this.#book;
     if (left > 0 && this.spec.untilMs === undefined) {
       violations.set('neither ended nor gone on', left);
@@ -283,7 +287,7 @@ export class World {
     const user = deleted ?? this.#userOf(shard);
     const userId = user === undefined ? undefined : nameOf(user);
     const isDelete = deleted !== undefined;
-    if (userId !== undefined) this.#users.born(id, { user: userId, bornAt: now, isDelete });
+    if (userId !== undefined) this.#users.born(id, { user: userId, acceptedAt: now, isDelete });
     const headers = encodeDelivery({
       ...defined({ userId }),
       id,

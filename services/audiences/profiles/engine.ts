@@ -32,6 +32,11 @@ export class Engine {
   readonly #deletions: KnownDeletions;
   /** recent calls counted by the live reading and by a second reading */
   readonly calls: { live: CountedCalls; fill: CountedCalls };
+  /**
+   * The profiles have all events that were appended before this time, ms since 1970. No value is
+   * newer: its user may have been deleted since.
+   */
+  readUntilMs = Infinity;
 
   constructor(
     private readonly store: ProfileReader,
@@ -298,7 +303,8 @@ export class Engine {
       if (sameJson(value, lastSent ? lastSent[0] : definition.nothing)) continue;
       // Always later than the last timestamp, even if the clock steps back, since receivers compare
       // them.
-      changes.emit(user, definition.id, value, Math.max(nowMs, (lastSent?.[1] ?? 0) + 1));
+      const atMs = Math.max(Math.min(nowMs, this.readUntilMs), (lastSent?.[1] ?? 0) + 1);
+      changes.emit(user, definition.id, value, atMs);
     }
   }
 }

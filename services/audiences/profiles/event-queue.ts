@@ -25,6 +25,8 @@ const MAX_QUEUE = 2_000;
  * Holds the events that a partition has accepted and not yet written, in order and up to a limit.
  */
 export class EventQueue {
+  /** behind the last record that was accepted */
+  next = 0;
   readonly #queue: Queued[];
   readonly #room: Backpressure;
 
@@ -44,6 +46,7 @@ export class EventQueue {
   /** Accepts a record, unless the queue is full. */
   offer(record: OpenRecord): DispatchResult {
     if (!this.#room.accepts()) return 'busy';
+    this.next = record.offset + 1;
     const incoming = decodeEvent(record);
     if (incoming) this.#queue.push({ incoming, record, atMs: record.timestampMs });
     else this.#skip(record);

@@ -111,12 +111,9 @@ export class PartitionProcessor {
   }
 
   async #run(): Promise<void> {
-    const { end, ...opened } = await openPartition(this.options);
-    const writer = new StepWriter(opened, {
-      ...this.options,
-      isLost: this.#isLost,
-      readUntilMs: () => this.#queue.all[0]?.atMs ?? this.options.now(),
-    });
+    const { end, startedAt, ...opened } = await openPartition(this.options);
+    opened.engine.readUntilMs = startedAt;
+    const writer = new StepWriter(opened, { ...this.options, isLost: this.#isLost });
     const parts = (this.#parts = { ...opened, writer });
     try {
       await writer.sendUnsent();
@@ -162,8 +159,10 @@ export class PartitionProcessor {
       this.#ready = progress.covers(ends, partition, engine.meta.live.next);
     }
     if (this.#ready) {
-      busy = (await writer.write(engine.scan(now(), CHUNK))) || busy;
-      busy = (await writer.write(this.#syncs.next(engine, now()))) || busy;
+      const nowMs = now();
+      if (engine.meta.scan || this.#syncs.runs(engine, nowMs)) await this.#noteReadUntil(parts);
+      busy = (await writer.write(engine.scan(nowMs, CHUNK))) || busy;
+      busy = (await writer.write(this.#syncs.next(engine, nowMs))) || busy;
     }
     await this.#checkpoint(parts);
     return busy;
@@ -179,8 +178,19 @@ export class PartitionProcessor {
     if (incoming.length > 0) await writer.write(engine.apply(incoming, this.options.now()));
     await this.#applyUploads(parts);
     if (this.#lost) return false;
+    engine.readUntilMs = Math.max(engine.readUntilMs, next.at(-1)?.atMs ?? 0);
     this.#queue.done(next.length);
     return true;
+  }
+
+  /**
+   * Notes how far the profiles are, before values are made of them. An empty queue says nothing: the
+   * partition may not be readable, or this process may have stood still.
+   */
+  async #noteReadUntil({ engine }: OpenParts): Promise<void> {
+    const askedAt = this.options.now();
+    const next = Math.max(engine.meta.live.next, this.#queue.next);
+    if (this.#queue.length === 0 && (await this.#log.endsAt(next))) engine.readUntilMs = askedAt;
   }
 
   async #adopt({ engine, writer }: OpenParts): Promise<void> {

@@ -137,6 +137,8 @@ interface OpenPartition {
   ends: readonly number[];
   /** end of the partition of `profiles.events` at the start */
   end: number;
+  /** the events up to this end are all that were appended before this time, ms since 1970 */
+  startedAt: number;
 }
 
 /** Restores the store of a partition, and creates the engine on it. */
@@ -170,5 +172,5 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
     { partition, records, rebuilt, profiles: store.size, durationMs: now() - startedAt },
     'profiles.restored',
   );
-  return { store, engine, checkpoints, ends, end };
+  return { store, engine, checkpoints, ends, end, startedAt };
 }

@@ -27,6 +27,11 @@ export class Syncs {
 
   constructor(private readonly chunk: number) {}
 
+  /** Begins a sync if one is due. @returns whether one runs */
+  runs(engine: Engine, nowMs: number): boolean {
+    return (this.#run ??= this.#begin(engine, nowMs)) !== undefined;
+  }
+
   /** Returns the next step; undefined if no sync is due or a sync has ended. */
   next(engine: Engine, nowMs: number): Step | undefined {
     const run = (this.#run ??= this.#begin(engine, nowMs));

@@ -33,8 +33,6 @@ export interface StepWriterOptions {
   definitions: () => Definitions;
   /** true once another process may own the partition */
   isLost: () => boolean;
-  /** time up to which the profiles have the events, ms since 1970 */
-  readUntilMs: () => number;
   log: Log;
 }
 
@@ -96,14 +94,14 @@ export class StepWriter {
   /** @param upTo position up to which these messages are complete */
   async #send(values: readonly ValueChange[], upTo: number): Promise<void> {
     const { store, engine } = this.parts;
-    const { definitions, isLost, readUntilMs } = this.options;
+    const { definitions, isLost } = this.options;
     if (engine.meta.sent >= upTo) return;
     const known = definitions();
     const records = values.flatMap((change) => {
       const definition = known.of(change.definition);
       if (!definition) return [];
-      // One that is sent again is not newer than its value: its user may be deleted since.
-      const atMs = Math.min(change.atMs, readUntilMs());
+      // A timestamp is later than the one before, even if the clock has stepped back.
+      const atMs = Math.min(change.atMs, engine.readUntilMs);
       return identifyRecord(change, definition, { atMs, traceparent: newTraceparent() });
     });
     watchRefused((await refused(records, this.#writing)).size);

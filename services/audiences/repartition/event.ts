@@ -202,6 +202,13 @@ export class EventLog {
     }
     return { records: [], next: end, done: true };
   }
+
+  /** Returns whether the log ends at an offset. */
+  async endsAt(offset: number): Promise<boolean> {
+    const at = { topic: PROFILE_EVENTS, partition: this.partition, offset, maxBytes: 1 };
+    const { end, gone } = await this.kafka.read(at);
+    return !gone && end <= offset;
+  }
 }
 
 /**

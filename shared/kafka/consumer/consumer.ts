@@ -214,7 +214,6 @@ export class KafkaConsumption implements Consumption {
       await this.#end().catch(() => undefined);
       throw error;
     }
-    this.#heardAt = performance.now();
     this.#counts = this.#countsNow();
     this.#member.join();
     this.#arm(COMMIT_EVERY_MS);
@@ -292,12 +291,9 @@ export class KafkaConsumption implements Consumption {
   #enter({ memberId, generation, isAlone, assignment }: Round): void {
     const given = Object.entries(decodeAssignment(new ByteReader(assignment)));
     const mine = Object.fromEntries(given.filter(([topic]) => this.#topics.includes(topic)));
-    const now = performance.now();
-    this.#liveness.recordPoll();
     this.#fenced = false;
     this.#isAlone = isAlone;
-    this.#enteredAt = now;
-    this.#heardAt = now;
+    this.#enteredAt = performance.now();
     this.#owned.enter(memberId, topicPartitionsOf(mine));
     this.#membership.onHeartbeat(generation);
     this.joined = true;
@@ -405,9 +401,13 @@ export class KafkaConsumption implements Consumption {
         .filter(({ errorCode }) => errorCode !== 0)
         .map(({ topic, partition: number, errorCode }) => [idOf({ topic, number }), errorCode]),
     );
+    // A coordinator that has just started may not know a topic yet, so that metadata decides.
+    if ([...refused.values()].includes(ERROR.unknownTopic)) this.#search.look();
     const settled = due.filter(({ partition }) => {
-      const errorCode = refused.get(idOf(placeOf(partition, prefix)));
-      return errorCode === undefined || (errorCode === ERROR.unknownTopic && partition.draining);
+      const place = placeOf(partition, prefix);
+      const errorCode = refused.get(idOf(place));
+      if (errorCode !== ERROR.unknownTopic || !partition.draining) return errorCode === undefined;
+      return this.#leaders.count(place.topic) <= place.number;
     });
     const [code] = refused.values();
     if (code !== undefined && settled.length === 0) throw new KafkaError('a commit', code);

@@ -213,12 +213,14 @@ export class Member {
     this.#generation = generation;
     const isLeader = leaderId === memberId;
     const assignments = isLeader ? await assign(members) : [];
+    const askedAt = performance.now();
     const synced = await requests.sync({ memberId, generation }, assignments, REBALANCE_MS);
     if (synced.errorCode === ERROR.unknownMember) this.#lost();
     if (synced.errorCode === ERROR.unknownMember || ROUND_AGAIN.has(synced.errorCode)) {
       return undefined;
     }
     if (synced.errorCode !== 0) throw new KafkaError('the assignment', synced.errorCode);
+    this.parts.onHeard(generation, askedAt);
     const isAlone = isLeader && members.length === 1;
     return { memberId, generation, isAlone, assignment: synced.assignment };
   }

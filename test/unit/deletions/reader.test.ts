@@ -1,6 +1,10 @@
 import { openDeletions } from '../../../shared/deletions/reader';
 import { type TailOptions } from '../../../shared/kafka/port';
-import { type DeletionRecord, encodeDeletion } from '../../../shared/model/deletion';
+import {
+  type DeletionRecord,
+  DELETIONS_KEPT_MS,
+  encodeDeletion,
+} from '../../../shared/model/deletion';
 import { createLog } from '../../../shared/telemetry/log';
 
 /** What a process knows of the deletions, and since when it knows them all. */
@@ -44,7 +48,11 @@ async function readerUnderTest() {
     deletions,
     asked,
     failures,
-    reads: (value: string, headers: Record<string, string> = encodeDeletion(KIM).headers) =>
+    reads: (
+      value: string,
+      headers: Record<string, string> = encodeDeletion(KIM).headers,
+      timestampMs = NOW,
+    ) =>
       options?.onRecord({
         topic: 'deletions',
         partition: 0,
@@ -52,7 +60,7 @@ async function readerUnderTest() {
         key: Buffer.from('kim'),
         value: Buffer.from(value),
         headers,
-        timestampMs: NOW,
+        timestampMs,
       }),
     proves: (atMs = performance.now()) => {
       completeAt = atMs;
@@ -86,6 +94,16 @@ test('an unreadable record is passed over, and one of a newer format is not', as
   expect(() => reads(encodeDeletion(KIM).value, { format: '999' })).toThrow(/newer/);
   reads(encodeDeletion(KIM).value);
   expect(deletions.covers(CALL)).toBe(true);
+});
+
+test('a deletion is known until Kafka forgets it, whatever time another one has', async () => {
+  const { deletions, reads } = await readerUnderTest();
+  reads(encodeDeletion(KIM).value);
+  const { value, headers } = encodeDeletion({ ...KIM, userId: 'lee', at: 2 * NOW });
+  reads(value, headers);
+  expect(deletions.covers(CALL)).toBe(true);
+  reads(value, headers, NOW + DELETIONS_KEPT_MS + 1);
+  expect(deletions.covers(CALL)).toBe(false);
 });
 
 test('the age counts from the last proof', async () => {

@@ -71,6 +71,17 @@ test('a circuit that opens again stops the return of its backlog', async () => {
   expect(asked().at(-1)).toEqual({ kind: 'stop', recall });
 });
 
+test('a return that takes many minutes stops when the circuit opens again', async () => {
+  const { agenda, recoveries, turn, asked } = setUp();
+  turn('closed');
+  await agenda.run(1_000);
+  const [{ id: recall }] = asked() as [{ id: string }];
+  await agenda.run(20 * 60_000);
+  recoveries.recovered(LOOKUP, 'token');
+  turn('open');
+  expect(asked().at(-1)).toEqual({ kind: 'stop', recall });
+});
+
 test('a circuit that opens again at once asks for no backlog', async () => {
   const { agenda, turn, asked } = setUp();
   turn('closed');

@@ -24,6 +24,8 @@ import { LaneQueue } from '../../../services/delivery/lanes/queue';
 import { ConcurrencyLimit } from '../../../services/delivery/lanes/concurrency-limit';
 import { SocketShares } from '../../../services/delivery/lanes/socket-shares';
 import { type Success, SuccessRows } from '../../../services/delivery/success-rows';
+import type * as minuteCounts from '../../../services/control/history/minute-counts';
+import { countsOf } from '../../../services/control/history/minute-counts';
 import { Requeuer } from '../../../services/retry/requeuer';
 import { Recalls } from '../../../services/retry/recalls';
 import { type DispatchResult, type InRecord, type OpenRecord } from '../../../shared/kafka/port';
@@ -53,7 +55,8 @@ function world(
     bursts,
   }));
   const settings = settingsOf({ windowMs: 30_000, tiersMs: [1_000, 10_000], ...spec.settings });
-  return { seed: 1, trafficMs: 5_000, latestMs: 60_000, destinations, ...spec, settings };
+  const basis = { seed: 1, trafficMs: 5_000, latestMs: 60_000, history: true };
+  return { ...basis, destinations, ...spec, settings };
 }
 
 async function broken(spec: WorldSpec): Promise<string[]> {
@@ -95,7 +98,15 @@ jest.mock('../../../shared/model/dedup-window', () => ({
   ...jest.requireActual<Dedup>('../../../shared/model/dedup-window'),
   createStepDedup: jest.fn(),
 }));
+type Counts = typeof minuteCounts;
+const honestCounts = () =>
+  jest.requireActual<Counts>('../../../services/control/history/minute-counts').countsOf;
+jest.mock('../../../services/control/history/minute-counts', () => ({
+  ...jest.requireActual<Counts>('../../../services/control/history/minute-counts'),
+  countsOf: jest.fn(),
+}));
 beforeEach(() => {
+  jest.mocked(countsOf).mockImplementation(honestCounts());
   jest.mocked(isOwedOneTry).mockImplementation(honest());
   jest.mocked(retryAfterMs).mockImplementation(honestWait());
   jest.mocked(createStepDedup).mockImplementation(honestDedup());
@@ -222,6 +233,18 @@ const CASES: Case[] = [
     method(Lane.prototype, 'isSending', () => false),
     forgetting,
   ],
+  [
+    // Control counts events in place of changes.
+    'delivered, and not counted so',
+    () =>
+      void jest.mocked(countsOf).mockImplementation((_, after) => honestCounts()(undefined, after)),
+    world([failsSometimes(0.5, 20)], { perSecond: 5 }),
+  ],
+  [
+    'a row of the history twice',
+    forgetAcceptance,
+    world([failsSometimes(0.5, 20)], { perSecond: 5 }),
+  ],
 ];
 
 test('an endpoint without calls is probed while deliveries wait for it', async () => {
@@ -258,6 +281,16 @@ function ignoreRecalls(action: RecallAction): void {
   const real = Recalls.prototype.onRecall;
   method(Recalls.prototype, 'onRecall', function (this: Recalls, record: InRecord) {
     if (!String(record.value).includes(`"action":"${action}"`)) real.call(this, record);
+  })();
+}
+
+/** A delivery that returns seems to be accepted at another time. */
+function forgetAcceptance(): void {
+  const real = Requeuer.prototype.onRecord;
+  method(Requeuer.prototype, 'onRecord', function (this: Requeuer, record: OpenRecord) {
+    const acceptedAt = String(Number(record.headers['accepted-at']) + 1);
+    const headers = { ...record.headers, 'accepted-at': acceptedAt };
+    return real.call(this, Object.assign(record, { headers }));
   })();
 }
 

@@ -155,7 +155,6 @@ describe('the writer of steps', () => {
         partition: 0,
         definitions: () => definitions,
         isLost: () => state.isLost,
-        readUntilMs: () => NOW,
         log: createLog('test', 'silent'),
       },
     );

@@ -56,7 +56,7 @@ async function joined() {
   });
   member.join();
   await settle();
-  expect(events.splice(0)).toEqual(['joins as nobody', 'joins as m1', 'enters 1']);
+  expect(events.splice(0)).toEqual(['joins as nobody', 'joins as m1', 'heard', 'enters 1']);
   return { member, answers, events };
 }
 
@@ -72,17 +72,17 @@ describe.each(['heartbeat', 'commit'] as const)('the answer to a %s', (request) 
     [
       'that asks for a round makes it join, as the member that it is',
       ERROR.rebalancing,
-      ['heard', 'joins as m1', 'enters 2'],
+      ['heard', 'joins as m1', 'heard', 'enters 2'],
     ],
     [
       'that does not know the member ends its session, and it joins anew',
       ERROR.unknownMember,
-      ['lost', 'joins as nobody', 'joins as m3', 'enters 2'],
+      ['lost', 'joins as nobody', 'joins as m3', 'heard', 'enters 2'],
     ],
     [
       'of another generation ends its session, and it joins anew',
       ERROR.illegalGeneration,
-      ['lost', 'joins as nobody', 'joins as m3', 'enters 2'],
+      ['lost', 'joins as nobody', 'joins as m3', 'heard', 'enters 2'],
     ],
     ['of a coordinator that has moved costs no round', ERROR.notCoordinator, []],
     ['of a coordinator that loads costs no round', ERROR.coordinatorLoading, []],
@@ -110,7 +110,7 @@ test('a round that ends before its assignment is joined again', async () => {
   answers.sync = [ERROR.rebalancing];
   member.join();
   await settle();
-  expect(events).toEqual(['joins as m1', 'joins as m1', 'enters 3']);
+  expect(events).toEqual(['joins as m1', 'joins as m1', 'heard', 'enters 3']);
 });
 
 test('a member that may not read with the group says so once, and joins no more', async () => {
@@ -128,7 +128,14 @@ test('a member that the group has forgotten meanwhile joins anew', async () => {
   answers.join = [ERROR.unknownMember];
   member.join();
   await settle();
-  expect(events).toEqual(['joins as m1', 'lost', 'joins as nobody', 'joins as m4', 'enters 2']);
+  expect(events).toEqual([
+    'joins as m1',
+    'lost',
+    'joins as nobody',
+    'joins as m4',
+    'heard',
+    'enters 2',
+  ]);
 });
 
 test('a member that leaves joins no more', async () => {
@@ -147,5 +154,5 @@ test('a member waits before it tries again to join a coordinator that refuses it
   await settle();
   expect(events).toEqual(['joins as m1']);
   await jest.advanceTimersByTimeAsync(50 + 100);
-  expect(events).toEqual(['joins as m1', 'joins as m1', 'joins as m1', 'enters 2']);
+  expect(events).toEqual(['joins as m1', 'joins as m1', 'joins as m1', 'heard', 'enters 2']);
 });

@@ -1,4 +1,5 @@
 import { SESSION_MS } from '../../../../shared/kafka/consumer/membership';
+import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { randomOf } from '../../../../tools/harness/random';
 import { ModelBrokers } from '../group/model-brokers';
 import { modelConsumer, worldOf } from '../group/model-consumer';
@@ -104,3 +105,57 @@ test('and an answer from before the stall proves nothing', async () => {
   expect(unheard).toHaveLength(1);
   expect(unheard[0]).toBeLessThan(SESSION_MS);
 });
+
+test('nor does an assignment from before the stall', async () => {
+  const { brokers, unheard, append, stand, held } = await setUp();
+  const { sync } = brokers.group;
+  let deliver: (() => void) | undefined;
+  brokers.group.sync = async (...input) => {
+    const answer = await sync(...input);
+    if (!deliver) await new Promise<void>((resolve) => (deliver = resolve));
+    return answer;
+  };
+  askForRound(brokers);
+  await time.run(time.now + 5_000, () => deliver !== undefined);
+  append();
+  held.answers = [];
+  await time.run(time.now + 1_000, () => held.answers!.length > 0);
+  stand();
+  // Answers are read before timers run.
+  deliver!();
+  for (let i = 0; i < 50; i++) await Promise.resolve();
+  for (const answer of held.answers.splice(0)) answer();
+  held.answers = undefined;
+  await pass(5_000);
+  expect(unheard).toHaveLength(1);
+  expect(unheard[0]).toBeLessThan(SESSION_MS);
+});
+
+test('a member whose assignment takes long is not in doubt, and joins no more often', async () => {
+  const { brokers, consumption, unheard, append } = await setUp();
+  const { sync, join } = brokers.group;
+  let joins = 0;
+  brokers.group.join = (input) => {
+    joins++;
+    return join(input);
+  };
+  brokers.group.sync = async (...input) => {
+    await time.sleep(20_000);
+    return sync(...input);
+  };
+  askForRound(brokers);
+  const wasOut = time.run(time.now + 40_000, () => !consumption.joined);
+  setTimeout(append, 19_000);
+  setTimeout(append, 30_000);
+  expect(await wasOut).toBe(false);
+  expect([joins, unheard.length]).toEqual([1, 2]);
+});
+
+/** The coordinator says once that a round has begun. */
+function askForRound({ group }: ModelBrokers): void {
+  const { heartbeat } = group;
+  group.heartbeat = () => {
+    group.heartbeat = heartbeat;
+    return Promise.resolve(ERROR.rebalancing);
+  };
+}

@@ -1,4 +1,5 @@
 import { type OpenRecord } from '../../../../shared/kafka/port';
+import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { randomOf } from '../../../../tools/harness/random';
 import { ModelBrokers } from '../group/model-brokers';
 import { modelConsumer, worldOf } from '../group/model-consumer';
@@ -98,6 +99,23 @@ test('it does not wait for commits of a topic that was deleted', async () => {
   const isOver = stop(30_000);
   await time.run(time.now + 2_000, isOver);
   expect([isOver(), committed(0)?.offset]).toEqual([true, '0']);
+});
+
+test('it waits for commits of a topic that only its coordinator does not know yet', async () => {
+  const { first, stop, committed } = await setUp();
+  await pass(1_000);
+  const { group } = first.brokers;
+  const { commit } = group;
+  const knowsAt = time.now + 3_000;
+  group.commit = async (member, commits) => {
+    if (time.now >= knowsAt) return commit(member, commits);
+    await time.sleep(5);
+    return commits.map((each) => ({ ...each, errorCode: ERROR.unknownTopic }));
+  };
+  for (const record of first.open) record.done();
+  const isOver = stop(30_000);
+  await time.run(knowsAt + 2_000, isOver);
+  expect([isOver(), committed(0)?.offset]).toEqual([true, '1']);
 });
 
 /** @returns whether the work has ended */
