@@ -25,7 +25,7 @@ let asked: Record<string, string>[];
 beforeEach(() => {
   asked = [];
   jest.spyOn(globalThis, 'fetch').mockImplementation((input) => {
-    const { pathname, searchParams } = new URL(input as string);
+    const { pathname, searchParams } = new URL(input);
     if (pathname !== '/api/v1/lookup') {
       const data = pathname.endsWith('/sources')
         ? [{ id: 'src_shop', name: 'Web shop' }]
