@@ -33,6 +33,13 @@ interface Global {
   yes?: boolean;
 }
 
+/** A command of the program, as its help lists it. */
+export interface Listed {
+  /** `status [destination]` */
+  syntax: string;
+  summary: string;
+}
+
 export interface About {
   summary: string;
   /**

@@ -1,7 +1,7 @@
 import { type Alerts, type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { ALERT_FORMATS } from '../../shared/model/config';
-import { type Group, oneOf, type Session } from '../command';
+import { type Group, type Listed, oneOf, type Session } from '../command';
 import { counted } from '../confirm';
 import { type Fields, optionsOf, readFields, textField } from '../fields';
 import { showTest } from '../output/test';
@@ -56,11 +56,8 @@ interface EditOptions extends WebhookOptions {
   email?: string[] | false;
 }
 
-export function addAlerts(program: Group): void {
-  const alerts = program.group(
-    'alerts',
-    'Alerts about failing destinations: show, edit, test, rotate',
-  );
+export function addAlerts(program: Group, { syntax, summary }: Listed): void {
+  const alerts = program.group(syntax, summary);
   alerts.leaf('show', { summary: 'Show the alert settings', isDefault: true }, async (session) =>
     show(session, await read(session)),
   );

@@ -1,6 +1,6 @@
 import { type Operations } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import { find, patchEntry } from '../entries';
 import { withoutNulls } from '../fields';
 import { usage } from '../process-context';
@@ -22,8 +22,8 @@ import {
 
 type EditOptions = CommonOptions & ConditionOptions;
 
-export function addAudiences(program: Group): void {
-  const audiences = program.group('audiences', 'Audiences: list, create, edit, upload');
+export function addAudiences(program: Group, { syntax, summary }: Listed): void {
+  const audiences = program.group(syntax, summary);
   addReads(audiences, 'audience');
   audiences.leaf<EditOptions & { list?: boolean }>(
     'create <name>',

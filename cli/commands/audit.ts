@@ -1,6 +1,6 @@
 import { AUDIT_KINDS } from '../../shared/api/operation';
 import { type Audit } from '../../shared/api/operations';
-import { type Group } from '../command';
+import { type Group, type Listed } from '../command';
 import { choiceField, idField, textField, timeField } from '../fields';
 import { addList, MOST_ROWS } from '../resource';
 
@@ -11,10 +11,10 @@ type Entry = Audit['data'][number];
 /** Authors without a token in the list: the admin token of the settings, and Waypost itself. */
 const NO_TOKENS = ['admin', 'waypost'];
 
-export function addAudit(program: Group): void {
-  addList(program, 'audit', {
+export function addAudit(program: Group, { syntax, summary }: Listed): void {
+  addList(program, syntax, {
     from: 'GET /audit',
-    summary: 'List the audit trail, newest first',
+    summary,
     example: 'audit --kind destination --since 24h',
     columns: [
       { title: 'AT', of: ({ at }) => at },

@@ -1,13 +1,13 @@
 import { type Command } from 'commander';
-import { type Group, oneOf } from '../command';
+import { type Group, type Listed, oneOf } from '../command';
 
 /** `waypost completion`: a script with which a shell completes commands. */
 
-export function addCompletion(program: Group): void {
+export function addCompletion(program: Group, { syntax, summary }: Listed): void {
   program.leaf(
-    'completion <shell>',
+    syntax,
     {
-      summary: 'Print a completion script for bash or zsh',
+      summary,
       example: 'completion bash > ~/.local/share/bash-completion/completions/waypost',
     },
     ({ world }, _, shell = '') => {

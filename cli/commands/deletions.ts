@@ -1,6 +1,6 @@
 import { type Deletion } from '../../shared/api/operations';
 import { compact, defined } from '../../shared/collections/defined';
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import { counted } from '../confirm';
 import { idsOf } from '../entries';
 import { printable } from '../output/table';
@@ -17,8 +17,8 @@ interface CreateOptions {
   source?: string[];
 }
 
-export function addDeletions(program: Group): void {
-  const deletions = program.group('deletions', 'Deletions of users: list, show, create');
+export function addDeletions(program: Group, { syntax, summary }: Listed): void {
+  const deletions = program.group(syntax, summary);
   addList(deletions, 'list', {
     from: 'GET /deletions',
     summary: 'List deletions, newest first',

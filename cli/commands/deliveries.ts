@@ -1,7 +1,7 @@
 import { stringifyJson } from '../../shared/json/json';
 import { type Delivery } from '../../shared/api/operations';
 import { FILTER_STATUSES } from '../../shared/model/reasons';
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import {
   choiceField,
   destinationField,
@@ -31,8 +31,8 @@ export const sinceField = timeField(
 );
 export const untilField = timeField('--until <time>', 'accepted before this time');
 
-export function addDeliveries(program: Group): void {
-  const deliveries = program.group('deliveries', 'Deliveries and their attempts: list, show');
+export function addDeliveries(program: Group, { syntax, summary }: Listed): void {
+  const deliveries = program.group(syntax, summary);
   addList(deliveries, 'list', {
     from: 'GET /deliveries',
     summary: 'List deliveries, newest first',

@@ -4,7 +4,7 @@ import { defined } from '../../shared/collections/defined';
 import { GENERATE_SECRET } from '../../shared/model/config';
 import { addressWarning } from '../../shared/model/address-warning';
 import { CALL_TYPES, type JsonObject } from '../../shared/model/message';
-import { type Group, oneOf, type Session } from '../command';
+import { type Group, type Listed, oneOf, type Session } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
 import { type Fields, idsField, optionsOf, readFields, textField, withoutNulls } from '../fields';
 import { waitingThere } from '../consequences';
@@ -67,11 +67,8 @@ const EDITS = [
 ];
 type EditOptions = WebhookOptions & SignatureOptions & RequestOptions & DeliveryOptions;
 
-export function addDestinations(program: Group): void {
-  const destinations = program.group(
-    'destinations',
-    'Destinations: list, create, edit, test, rotate',
-  );
+export function addDestinations(program: Group, { syntax, summary }: Listed): void {
+  const destinations = program.group(syntax, summary);
   addList(destinations, 'list', {
     from: 'GET /destinations',
     summary: 'List destinations',

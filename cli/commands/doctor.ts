@@ -1,16 +1,15 @@
-import { type Group } from '../command';
+import { type Group, type Listed } from '../command';
 import { todosOf } from '../doctor/check';
 import { paintOf } from '../output/paint';
 import { FAILED } from '../process-context';
 
 /** `waypost doctor`: checks the installation and says how to fix a problem. */
 
-export function addDoctor(program: Group): void {
+export function addDoctor(program: Group, { syntax, summary }: Listed): void {
   program.leaf(
-    'doctor',
+    syntax,
     {
-      summary:
-        'Check control, ingest, services, Kafka, topics, config, keys and clocks, and suggest fixes',
+      summary,
       example: 'doctor',
       more:
         'Next to `npm start` it finds everything by itself. Elsewhere, give it the ' +

@@ -1,5 +1,5 @@
 import { type Operations } from '../../shared/api/operations';
-import { type Group } from '../command';
+import { type Group, type Listed } from '../command';
 import { type Fields, flagField, idField, messageTypeField, textField } from '../fields';
 import { EVENT_COLUMNS } from '../output/events';
 import { addList } from '../resource';
@@ -15,10 +15,10 @@ export const EVENT_FILTERS: Fields<EventQuery> = {
   accepted: flagField('--rejected', 'only rejected calls', 'false'),
 };
 
-export function addEvents(program: Group): void {
-  addList(program, 'events', {
+export function addEvents(program: Group, { syntax, summary }: Listed): void {
+  addList(program, syntax, {
     from: 'GET /events',
-    summary: 'List recent events, newest first',
+    summary,
     example: 'events --source "My site" --rejected',
     columns: EVENT_COLUMNS,
     filters: EVENT_FILTERS,

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Group } from '../command';
+import { type Group, type Listed } from '../command';
 import { writePrivately } from '../connect/files';
 import { allSettings } from '../entries';
 import { printableJson } from '../output/table';
@@ -7,11 +7,11 @@ import { CliError } from '../process-context';
 
 /** `waypost export`: writes the configuration to a file. */
 
-export function addExport(program: Group): void {
+export function addExport(program: Group, { syntax, summary }: Listed): void {
   program.leaf<{ out?: string }>(
-    'export',
+    syntax,
     {
-      summary: 'Export sources, destinations, audiences and traits as JSON, without secrets',
+      summary,
       example: 'export --out waypost.json',
       options: [
         ['--out <file>', 'write to this file, readable only by you (default standard output)'],

@@ -1,5 +1,5 @@
 import { defined } from '../../shared/collections/defined';
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import { type Api } from '../connect/api';
 import { requireTerminal } from '../confirm';
 import { allSettings, deleteEntry, find, type NamedKind } from '../entries';
@@ -20,11 +20,11 @@ interface ImportOptions {
   yes?: boolean;
 }
 
-export function addImport(program: Group): void {
+export function addImport(program: Group, { syntax, summary }: Listed): void {
   program.leaf<ImportOptions>(
-    'import <file>',
+    syntax,
     {
-      summary: 'Create and update entries from a file of `waypost export`',
+      summary,
       example: 'import waypost.json --secrets-file secrets.json --dry-run',
       options: [
         [

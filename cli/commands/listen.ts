@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Destination } from '../../shared/api/operations';
 import { curlOf } from '../../shared/model/curl';
 import { prepareSecrets, type PreparedSecrets } from '../../shared/model/sign';
-import { type Group, type Session, whole } from '../command';
+import { type Group, type Listed, type Session, whole } from '../command';
 import { find } from '../entries';
 import { parseHeaders } from '../headers';
 import { follow } from '../listen/follow';
@@ -42,11 +42,11 @@ const MESSAGES_KNOWN = 100_000;
 /** Time that Ctrl-C waits for responses. */
 const END_MS = 5_000;
 
-export function addListen(program: Group): void {
+export function addListen(program: Group, { syntax, summary }: Listed): void {
   program.leaf<ListenOptions>(
-    'listen [destination]',
+    syntax,
     {
-      summary: 'Forward live events to a local server, as the destination would receive them',
+      summary,
       example: 'listen "My hook" --to 3000/hook --secret-file secret.txt --replay 10',
       options: [
         ['--to <target>', 'port or address, such as 3000 or http://localhost:3000/hook (required)'],

@@ -1,4 +1,4 @@
-import { type Group } from '../command';
+import { type Group, type Listed } from '../command';
 import { openApi } from '../connect/api';
 import { loginFile, removeLogin, writeLogin } from '../connect/files';
 import { checkUrl } from '../connect/resolve-place';
@@ -7,11 +7,11 @@ import { rightsText } from './tokens';
 
 /** `waypost login`, `logout`, `whoami`: the stored address and token. */
 
-export function addLogin(program: Group): void {
+export function addLogin(program: Group, { syntax, summary }: Listed): void {
   program.leaf<{ ingestUrl?: string }>(
-    'login',
+    syntax,
     {
-      summary: 'Store an address and a token in a file that only you can read',
+      summary,
       example: 'login --url https://waypost.example.com',
       options: [['--ingest-url <address>', 'address of ingest, for `send`']],
       more: 'Prompts for the token or reads it from standard input; it is never an argument.',
@@ -32,28 +32,30 @@ export function addLogin(program: Group): void {
       ]);
     },
   );
-  program.leaf('logout', { summary: 'Remove the stored login' }, ({ world, print }) => {
+}
+
+export function addLogout(program: Group, { syntax, summary }: Listed): void {
+  program.leaf(syntax, { summary }, ({ world, print }) => {
     const file = loginFile(world);
     const removed = removeLogin(world);
     print.thing({ file, removed }, [[removed ? 'removed' : 'no login stored', file]]);
     return Promise.resolve();
   });
-  program.leaf(
-    'whoami',
-    { summary: 'Show the address and the identity of your token' },
-    async ({ api, print }) => {
-      const { place, call } = api();
-      const { data } = await call('GET /session', {});
-      const { url, ingestUrl, from } = place;
-      const { name, role, rights, expiresAt } = data;
-      print.thing({ url, ingestUrl: ingestUrl ?? null, from, name, role, rights, expiresAt }, [
-        ['control', url],
-        ['ingest', ingestUrl ?? 'not known: set WAYPOST_INGEST_URL'],
-        ['by', from],
-        ['as', `${name} (${role})`],
-        ['rights', rightsText(rights)],
-        ['expires', expiresAt ?? 'never'],
-      ]);
-    },
-  );
+}
+
+export function addWhoami(program: Group, { syntax, summary }: Listed): void {
+  program.leaf(syntax, { summary }, async ({ api, print }) => {
+    const { place, call } = api();
+    const { data } = await call('GET /session', {});
+    const { url, ingestUrl, from } = place;
+    const { name, role, rights, expiresAt } = data;
+    print.thing({ url, ingestUrl: ingestUrl ?? null, from, name, role, rights, expiresAt }, [
+      ['control', url],
+      ['ingest', ingestUrl ?? 'not known: set WAYPOST_INGEST_URL'],
+      ['by', from],
+      ['as', `${name} (${role})`],
+      ['rights', rightsText(rights)],
+      ['expires', expiresAt ?? 'never'],
+    ]);
+  });
 }

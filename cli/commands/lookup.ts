@@ -1,7 +1,7 @@
 import { type Lookup } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { messageOf } from '../../shared/runtime/errors';
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import { readAgain } from '../connect/read-again';
 import { namesOf } from '../entries';
 import { paintOf } from '../output/paint';
@@ -38,11 +38,11 @@ const COLUMNS: Column<Line>[] = [
 const MOST_ROWS = 1_000;
 const MOST_OF_A_PAGE = 200;
 
-export function addLookup(program: Group): void {
+export function addLookup(program: Group, { syntax, summary }: Listed): void {
   program.leaf<LookupOptions>(
-    'lookup',
+    syntax,
     {
-      summary: 'Find accepted events by id or user, and what became of each, newest first',
+      summary,
       example: 'lookup --user user-1',
       options: [
         ['--message <id>', 'the messageId'],

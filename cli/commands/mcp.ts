@@ -1,4 +1,4 @@
-import { type Group } from '../command';
+import { type Group, type Listed } from '../command';
 import { type McpOptions } from '../mcp/serve';
 
 /**
@@ -6,12 +6,11 @@ import { type McpOptions } from '../mcp/serve';
  * Waypost.
  */
 
-export function addMcp(program: Group): void {
+export function addMcp(program: Group, { syntax, summary }: Listed): void {
   program.leaf<McpOptions>(
-    'mcp',
+    syntax,
     {
-      summary:
-        'Serve tools for AI assistants over standard input and output (Model Context Protocol)',
+      summary,
       example: 'mcp --url http://127.0.0.1:8090',
       options: [
         ['--allow-writes', 'offer tools that change something, too'],

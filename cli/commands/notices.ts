@@ -1,6 +1,6 @@
 import { type Notice } from '../../shared/api/operations';
 import { NOTICE_KINDS } from '../../shared/model/notice-kinds';
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import { counted } from '../confirm';
 import { usage } from '../process-context';
 import { choiceField, destinationField, flagField } from '../fields';
@@ -9,11 +9,8 @@ import { addList, addShow, MOST_ROWS } from '../resource';
 
 /** `waypost notices`: notices about destinations in trouble. */
 
-export function addNotices(program: Group): void {
-  const notices = program.group(
-    'notices',
-    'Notices about failing destinations: list, show, acknowledge',
-  );
+export function addNotices(program: Group, { syntax, summary }: Listed): void {
+  const notices = program.group(syntax, summary);
   addList(notices, 'list', {
     from: 'GET /notices',
     summary: 'List notices, newest first',

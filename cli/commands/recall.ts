@@ -1,4 +1,4 @@
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import { waitingThere } from '../consequences';
 import { find } from '../entries';
 import { idField, numberField, optionsOf, readFields, type Fields } from '../fields';
@@ -27,11 +27,11 @@ const RATE: Fields<RecallOptions> = {
   ),
 };
 
-export function addRecall(program: Group): void {
+export function addRetry(program: Group, { syntax, summary }: Listed): void {
   program.leaf<FollowOption>(
-    'retry [delivery]',
+    syntax,
     {
-      summary: 'Send a waiting delivery now, or all that wait at a destination',
+      summary,
       example: 'retry --destination "My hook" --follow',
       options: [...optionsOf(DESTINATION), ...optionsOf(RATE), FOLLOW],
     },
@@ -49,10 +49,13 @@ export function addRecall(program: Group): void {
       return showOrFollow(session, data, options);
     },
   );
+}
+
+export function addCancel(program: Group, { syntax, summary }: Listed): void {
   program.leaf<FollowOption>(
-    'cancel [delivery]',
+    syntax,
     {
-      summary: 'Cancel a waiting delivery, or all that wait at a destination',
+      summary,
       example: 'cancel dlv_…',
       options: [...optionsOf(DESTINATION), FOLLOW],
       asks: 'always',

@@ -3,7 +3,7 @@ import { type Operations, type Replay } from '../../shared/api/operations';
 import { DELIVERY_STATUSES, END_REASONS } from '../../shared/model/reasons';
 import { defined } from '../../shared/collections/defined';
 import { sleep } from '../../shared/runtime/async';
-import { type CommandOption, type Group, type Session } from '../command';
+import { type CommandOption, type Group, type Listed, type Session } from '../command';
 import { counted } from '../confirm';
 import { readList } from '../connect/api';
 import { readAgain } from '../connect/read-again';
@@ -72,11 +72,8 @@ const SCOPE: Fields<Operations['POST /replays']['body']> = {
   maxPerSecond: numberField('--max-per-second <n>', 'default 200', [1, 10_000]),
 };
 
-export function addReplay(program: Group): void {
-  const replay = program.group(
-    'replay',
-    'Replay one delivery, or all deliveries in a scope as a job',
-  );
+export function addReplay(program: Group, { syntax, summary }: Listed): void {
+  const replay = program.group(syntax, summary);
   replay.leaf<{ webhook?: string[] }>(
     'one <delivery>',
     { summary: 'Replay one delivery', options: [...optionsOf(RENDER), ONLY] },

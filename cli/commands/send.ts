@@ -1,7 +1,7 @@
 import { parseJson, stringifyJson } from '../../shared/json/json';
 import { randomUUID } from 'node:crypto';
 import { CALL_TYPES, type CallType, isJsonObject, type Json } from '../../shared/model/message';
-import { type Group, oneOf, type Session } from '../command';
+import { type Group, type Listed, oneOf, type Session } from '../command';
 import { endSentence, reasonOf } from '../connect/api';
 import { find } from '../entries';
 import { readInput } from '../secret-input';
@@ -26,11 +26,11 @@ interface SendOptions {
 
 const OBJECTS = ['properties', 'traits', 'context', 'integrations'] as const;
 
-export function addSend(program: Group): void {
+export function addSend(program: Group, { syntax, summary }: Listed): void {
   program.leaf<SendOptions>(
-    'send <type>',
+    syntax,
     {
-      summary: `Send a call: ${CALL_TYPES.join(', ')}`,
+      summary,
       example:
         'send track --source "My site" --user u1 --event "Order Completed" --properties ' +
         `'{"total": 42}'`,

@@ -1,7 +1,7 @@
 import { type Operations, type Source } from '../../shared/api/operations';
 import { compact, defined } from '../../shared/collections/defined';
 import { TRUSTS } from '../../shared/model/config';
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
 import { choiceField, type Fields, optionsOf, readFields } from '../fields';
 import { connectedTo } from '../consequences';
@@ -19,8 +19,8 @@ const CREATE: Fields<Pick<Operations['POST /sources']['body'], 'trust'>> = {
   ),
 };
 
-export function addSources(program: Group): void {
-  const sources = program.group('sources', 'Sources: list, create, edit');
+export function addSources(program: Group, { syntax, summary }: Listed): void {
+  const sources = program.group(syntax, summary);
   addList(sources, 'list', {
     from: 'GET /sources',
     summary: 'List sources',

@@ -2,7 +2,7 @@ import { defined } from '../../shared/collections/defined';
 import { messageOf } from '../../shared/runtime/errors';
 import { needsAttention, pendingOf } from '../../shared/model/attention';
 import { type DELIVERY_STATUSES } from '../../shared/model/reasons';
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import { counted } from '../confirm';
 import { find } from '../entries';
 import { explain, readStory } from '../explain/delivery';
@@ -24,11 +24,11 @@ interface Told {
   standing: Standing;
 }
 
-export function addStatus(program: Group): void {
+export function addStatus(program: Group, { syntax, summary }: Listed): void {
   program.leaf(
-    'status [destination]',
+    syntax,
     {
-      summary: 'Show which destinations are in trouble: since when, why, and when it goes on',
+      summary,
       example: 'status "My hook"',
       more:
         'DEAD counts dead letters of the last 24 hours. Those that lose events come first. With ' +
@@ -36,20 +36,19 @@ export function addStatus(program: Group): void {
     },
     (session, _, given = '') => (given === '' ? statusOfAll(session) : statusOf(session, given)),
   );
-  program.leaf(
-    'why <delivery>',
-    { summary: 'Say why a delivery waits or how it ended, and when it goes on' },
-    async ({ api, print, world }, _, id = '') => {
-      const story = await readStory(api(), id);
-      const text = explain(story, Date.now());
-      if (print.json) {
-        const { status, reason, goesOn } = story.delivery;
-        print.thing({ id: story.delivery.id, status, reason, why: text, goesOn }, []);
-      } else {
-        world.out(`${printable(text).replaceAll('. ', '.\n')}\n`);
-      }
-    },
-  );
+}
+
+export function addWhy(program: Group, { syntax, summary }: Listed): void {
+  program.leaf(syntax, { summary }, async ({ api, print, world }, _, id = '') => {
+    const story = await readStory(api(), id);
+    const text = explain(story, Date.now());
+    if (print.json) {
+      const { status, reason, goesOn } = story.delivery;
+      print.thing({ id: story.delivery.id, status, reason, why: text, goesOn }, []);
+    } else {
+      world.out(`${printable(text).replaceAll('. ', '.\n')}\n`);
+    }
+  });
 }
 
 async function statusOfAll(session: Session): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Operations } from '../../shared/api/operations';
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import { readAgain } from '../connect/read-again';
 import { type Fields, idField, optionsOf, readFields } from '../fields';
 import { follow } from '../listen/follow';
@@ -35,11 +35,11 @@ const ATTEMPT_FILTERS: Fields<NonNullable<Operations['GET /deliveries']['query']
 const POLL_MS = 1_000;
 const TRIES_KNOWN = 50_000;
 
-export function addTail(program: Group): void {
+export function addTail(program: Group, { syntax, summary }: Listed): void {
   program.leaf<TailOptions>(
-    'tail',
+    syntax,
     {
-      summary: 'Follow events, or with --attempts delivery attempts, until Ctrl-C',
+      summary,
       example: 'tail --source "My site" --rejected --json',
       options: [
         ...optionsOf(EVENT_FILTERS),

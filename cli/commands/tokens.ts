@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { type NewToken, type Operations, type Token } from '../../shared/api/operations';
 import { ROLES } from '../../shared/model/config';
-import { type Group, listOf, type Session } from '../command';
+import { type Group, type Listed, listOf, type Session } from '../command';
 import { writePrivately } from '../connect/files';
 import { find, type Patch, patchEntry } from '../entries';
 import { choiceField, type Fields, optionsOf, readFields, textField } from '../fields';
@@ -34,8 +34,8 @@ const EDITS: Fields<Patch<'token'>> = {
   },
 };
 
-export function addTokens(program: Group): void {
-  const tokens = program.group('tokens', 'Tokens of the control API: list, create, edit, revoke');
+export function addTokens(program: Group, { syntax, summary }: Listed): void {
+  const tokens = program.group(syntax, summary);
   addList(tokens, 'list', {
     from: 'GET /tokens',
     summary: 'List tokens, without their secrets',

@@ -1,5 +1,5 @@
 import { COMPUTES } from '../../shared/model/audience-definition';
-import { type Group, type Session } from '../command';
+import { type Group, type Listed, type Session } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
 import {
   choiceField,
@@ -40,8 +40,8 @@ const NAME: Fields<Patch<'trait'>> = {
 };
 const EDITS = [...optionsOf(VALUE), ...COMMON_OPTIONS];
 
-export function addTraits(program: Group): void {
-  const traits = program.group('traits', 'Computed traits: list, create, edit');
+export function addTraits(program: Group, { syntax, summary }: Listed): void {
+  const traits = program.group(syntax, summary);
   addReads(traits, 'trait');
   traits.leaf<CommonOptions>(
     'create <name>',

@@ -1,6 +1,6 @@
 import { verifyWebhook, WebhookError } from '../../clients/node/src/webhook';
 import { parseDuration } from '../../shared/model/time';
-import { type Group } from '../command';
+import { type Group, type Listed } from '../command';
 import { paintOf } from '../output/paint';
 import { readBytes, readSecretFile } from '../secret-input';
 import { FAILED, usage, type ProcessContext } from '../process-context';
@@ -21,11 +21,11 @@ interface Verdict {
   message?: string;
 }
 
-export function addVerify(program: Group): void {
+export function addVerify(program: Group, { syntax, summary }: Listed): void {
   program.leaf<VerifyOptions>(
-    'verify [file]',
+    syntax,
     {
-      summary: 'Check both signatures of a request, from a file or standard input',
+      summary,
       example: 'verify request.txt --secret-file secret.txt --any-time',
       options: [
         ['--secret-file <file>', 'the shared secret. Or set WAYPOST_SHARED_SECRET'],

@@ -4,6 +4,7 @@ import { useNavigate } from 'react-router';
 import { type Destination } from '../../../shared/api/operations';
 import { DESTINATION_LABELS } from '../destination/conflict';
 import { Unsaved, useSaveDestination } from '../destination/save';
+import { useRead } from '../lib/api';
 import { LinkButton } from '../ui/ui';
 import { text } from '../texts';
 
@@ -15,6 +16,8 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
   const [{ destination, etag }, setBegun] = useState(stored);
   const [paused, setPaused] = useState(false);
   const navigate = useNavigate();
+  const about = useRead('GET /about', {});
+  const window = destination.retry?.window ?? about.data?.data.retry.window;
   const live = `/connect/${destination.id}/live`;
   const save = useSaveDestination(destination.id, () => void navigate(live));
   const set = (hold: boolean) => {
@@ -32,7 +35,7 @@ export function SwitchStep(stored: { destination: Destination; etag: string }) {
       </section>
       <section className="card" aria-label={words.enableButPause}>
         <Text fw={600}>{words.enablePausedTitle}</Text>
-        <Text size="sm">{words.enablePausedHint}</Text>
+        <Text size="sm">{words.enablePausedHint(window)}</Text>
         <Button
           className="start"
           mt="sm"

@@ -6,7 +6,10 @@ import {
   authDraft,
   authOf,
   authProblems,
+  type AuthType,
+  NO_SECRET,
   originOf,
+  type SecretDraft,
   secretOf,
   type TlsDraft,
   tlsDraft,
@@ -17,6 +20,7 @@ import {
 import { text } from '../texts';
 
 const words = text.endpoint.webhookDraft;
+const AUTH_TYPES: Record<AuthType, string> = text.signing.authSection.types;
 
 /** One URL of a destination or of the alerts while somebody edits it. Pure. */
 
@@ -36,6 +40,8 @@ export interface WebhookDraft {
   tls?: TlsDraft;
   /** the origins that the stored secrets were set for */
   stored?: { origin?: string; tokenOrigin?: string };
+  /** the stored secrets that the user has given up, in words */
+  dropped?: string[];
   /** of alerts only */
   format?: Alerts['webhooks'][number]['format'];
 }
@@ -81,7 +87,7 @@ export function webhookOf({ id, url, headers, auth, tls }: WebhookDraft): Given 
 
 /**
  * Says why the stored values of headers cannot be kept; undefined if they can. Secrets must not go
- * to another host than the one they were set for.
+ * to another origin than the one they were set for.
  * @param proxyChanges a new proxy would see them
  */
 export function headersLost(
@@ -101,6 +107,48 @@ export function headersLost(
 export function secretsLost(webhook: WebhookDraft, proxyChanges = false): string | undefined {
   const moves = tokenOriginOf(webhook.auth) !== webhook.stored?.tokenOrigin;
   return headersLost(webhook, proxyChanges) ?? (moves ? words.tokenUrlChanges : undefined);
+}
+
+/**
+ * Gives up the stored secrets that cannot be kept, and what is nothing without them. All else stays,
+ * and what the user has entered.
+ */
+export function withoutLost(webhook: WebhookDraft, proxyChanges = false): WebhookDraft {
+  const [headerLost, secretLost] = [
+    headersLost(webhook, proxyChanges) !== undefined,
+    secretsLost(webhook, proxyChanges) !== undefined,
+  ];
+  const { auth, tls } = webhook;
+  const headers = headerLost ? webhook.headers.filter(isKept) : [];
+  const isAuthLost = secretLost && auth !== undefined && isKept(auth.secret);
+  const params = secretLost ? (auth?.params.filter(({ secret }) => isKept(secret)) ?? []) : [];
+  const isKeyLost = secretLost && tls !== undefined && tls.certificate !== '' && isKept(tls.key);
+  const dropped = [
+    ...headers.map(({ name }) => words.lostHeader(name)),
+    ...(isAuthLost ? [words.lostAuth(AUTH_TYPES[auth.type])] : []),
+    ...(isAuthLost ? [] : params.map(({ name }) => words.lostParameter(name))),
+    ...(isKeyLost ? [words.lostCertificate] : []),
+  ];
+  if (dropped.length === 0) return webhook;
+  const { auth: _, ...others } = webhook;
+  const keptAuth =
+    auth && !isAuthLost
+      ? { ...auth, params: auth.params.filter((param) => !params.includes(param)) }
+      : undefined;
+  return {
+    ...others,
+    headers: webhook.headers.filter((header) => !headers.includes(header)),
+    ...defined({
+      auth: keptAuth,
+      tls: isKeyLost ? { ...tls, certificate: '', key: NO_SECRET, notAfter: null } : tls,
+    }),
+    dropped: [...(webhook.dropped ?? []), ...dropped],
+  };
+}
+
+/** Returns whether it is stored, and the user has entered no other. */
+function isKept({ value, kept }: SecretDraft): boolean {
+  return kept && value === '';
 }
 
 /** Validates URLs. Returns a sentence by API field, such as `webhooks/0/auth/token`. */

@@ -11,6 +11,7 @@ import {
   secretsLost,
   urlProblem,
   type WebhookDraft,
+  withoutLost,
 } from './webhook-draft';
 import { text } from '../texts';
 
@@ -115,6 +116,9 @@ function WebhookFields({
           onChange={(url) => onChange({ ...webhook, url })}
         />
       )}
+      {show !== 'headers' && !disabled && (
+        <NotKept webhook={webhook} proxyChanges={proxyChanges} why={lost} onChange={onChange} />
+      )}
       {formats && (
         <FormatField
           format={webhook.format}
@@ -153,6 +157,31 @@ function WebhookFields({
         />
       )}
     </>
+  );
+}
+
+interface NotKeptProps extends Pick<FieldsProps, 'webhook' | 'proxyChanges' | 'onChange'> {
+  /** undefined: all can be kept */
+  why: string | undefined;
+}
+
+/** Says which stored secrets another address does not get, and lets the user drop them. */
+function NotKept({ webhook, proxyChanges, why, onChange }: NotKeptProps) {
+  const { dropped = [] } = webhook;
+  const without = withoutLost(webhook, proxyChanges);
+  const lost = (without.dropped ?? []).slice(dropped.length);
+  return (
+    <div aria-live="polite">
+      {lost.length > 0 && why !== undefined && (
+        <Stack gap="xs">
+          <Text className="warning">{words.cannotKeep(why, lost.join(', '))}</Text>
+          <Button className="start" size="xs" variant="default" onClick={() => onChange(without)}>
+            {words.drop}
+          </Button>
+        </Stack>
+      )}
+      {dropped.length > 0 && <Text className="warning">{words.dropped(dropped.join(', '))}</Text>}
+    </div>
   );
 }
 

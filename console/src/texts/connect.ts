@@ -64,9 +64,8 @@ export const connect = {
     enableHint: 'Start sending events from the selected sources.',
     enableButPause: 'Enable, but pause',
     enablePausedTitle: 'Enable it, but pause',
-    enablePausedHint:
-      'Events are held until you resume, for up to the retry window (4 hours unless your ' +
-      'installation changed it).',
+    enablePausedHint: (window: string | undefined) =>
+      `Events are held until you resume, for up to ${window ?? 'the retry window'}.`,
     enablePaused: 'Enable, paused',
     enableTask: 'enable it',
     keepDisabled: 'Keep it disabled for now',

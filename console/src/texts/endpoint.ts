@@ -175,16 +175,24 @@ export const endpoint = {
   },
   webhookDraft: {
     proxyChanges: 'the proxy changes',
-    urlChanges: 'the URL has another host',
-    tokenUrlChanges: 'the token URL has another host',
+    urlChanges: 'the URL is another address (scheme, host or port)',
+    tokenUrlChanges: 'the token URL is another address (scheme, host or port)',
     enterUrl: 'Enter a URL',
     problem: (problem: string) => `It ${problem}`,
     nameHeader: 'Enter a name or remove the header',
     alreadyExists: (name: string) => `${name} already exists`,
     enterValue: 'Enter a value',
     enterAgain: (lost: string) => `Enter it again: ${lost}`,
+    lostHeader: (name: string) => `the header ${name}`,
+    lostAuth: (type: string) => `the authentication (${type})`,
+    lostParameter: (name: string) => `the parameter ${name} of the token request`,
+    lostCertificate: 'the client certificate and its key',
   },
   webhooksEditor: {
+    cannotKeep: (why: string, lost: string) =>
+      `Stored, and not kept because ${why}: ${lost}. Enter new values, or drop them.`,
+    drop: 'Drop them',
+    dropped: (what: string) => `Dropped when you save: ${what}.`,
     alertFormatLabels: {
       default: 'Waypost (JSON)',
       slack: 'Slack',

@@ -105,9 +105,10 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
       await page.getByText('Stored, and kept').waitFor();
       await page.getByLabel('Address').fill('http://127.0.0.1:9/kept');
       await problemOf(page, 'Token')
-        .getByText('Enter it again: the URL has another host')
+        .getByText('Enter it again: the URL is another address')
         .waitFor();
       await page.getByRole('button', { name: 'Save', exact: true, disabled: true }).waitFor();
+      await page.getByText(/not kept because .*: the authentication \(Bearer token\)/).waitFor();
       await page.getByLabel('Address').fill(stage.sink.url('/kept-too'));
       await page.getByText('Stored, and kept').waitFor();
 

@@ -1,5 +1,5 @@
 import { membersOf } from '../../../console/src/delivery/batch-members';
-import { withType } from '../../../console/src/destination/auth-draft';
+import { NO_TLS, withType } from '../../../console/src/destination/auth-draft';
 import { DESTINATION_LABELS, differences } from '../../../console/src/destination/conflict';
 import {
   creationOf,
@@ -12,7 +12,7 @@ import {
 } from '../../../console/src/destination/draft';
 import { effectiveDelays } from '../../../console/src/destination/plan-draft';
 import { kindOf, withKind } from '../../../console/src/destination/signature-draft';
-import { type WebhookDraft } from '../../../console/src/destination/webhook-draft';
+import { type WebhookDraft, withoutLost } from '../../../console/src/destination/webhook-draft';
 import { destinationBody } from '../../../shared/api/destinations';
 import { type Deliveries } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
@@ -93,12 +93,12 @@ describe('a stored secret', () => {
 
   test.each<[string, Draft, string[]]>([
     [
-      'the URL has another host',
-      edited(() => ({ url: 'https://other.example.com/hook' })),
+      'the URL is another address (scheme, host or port)',
+      edited(() => ({ url: 'https://example.com:8443/hook' })),
       ['headers/0', 'auth/params/0', 'auth/clientSecret', 'tls/key'],
     ],
     [
-      'the token URL has another host',
+      'the token URL is another address (scheme, host or port)',
       edited(({ auth }) => ({ auth: { ...auth!, tokenUrl: 'https://else.example.com/token' } })),
       ['auth/params/0', 'auth/clientSecret', 'tls/key'],
     ],
@@ -111,6 +111,57 @@ describe('a stored secret', () => {
     expect([...problemsOf(draft)]).toEqual(
       fields.map((field) => [`webhooks/0/${field}`, `Enter it again: ${why}`]),
     );
+  });
+
+  test('is given up with what is nothing without it, and the form says what', () => {
+    const { webhooks, ...draft } = edited(({ headers, tls }) => ({
+      url: 'https://example.com:8443/hook',
+      headers: [...headers, { name: 'X-New', value: 'new', kept: false }],
+      tls: { ...tls!, ca: 'CA' },
+    }));
+    const without = withoutLost(webhooks[0]!);
+    expect(without.dropped).toEqual([
+      'the header X-Team',
+      'the authentication (OAuth2 client credentials)',
+      'the client certificate and its key',
+    ]);
+    expect(withoutLost(without)).toBe(without);
+    const after = { ...draft, webhooks: [without] };
+    expect([...problemsOf(after)]).toEqual([]);
+    expect(webhookIn(after)).toEqual({
+      id: 'wh_1',
+      url: 'https://example.com:8443/hook',
+      headers: { 'X-New': 'new' },
+      tls: { ca: 'CA' },
+    });
+  });
+
+  test.each<[string, Draft, string[]]>([
+    [
+      'new secret of the authentication leaves its parameters',
+      edited(({ auth }) => ({
+        url: 'https://example.com:8443/hook',
+        headers: [],
+        auth: { ...auth!, secret: { value: 'new', kept: true } },
+        tls: NO_TLS,
+      })),
+      ['the parameter resource of the token request'],
+    ],
+    [
+      'another token URL leaves the headers where they are',
+      edited(({ auth }) => ({
+        auth: { ...auth!, tokenUrl: 'https://example.com:444/' },
+        tls: NO_TLS,
+      })),
+      ['the authentication (OAuth2 client credentials)'],
+    ],
+    [
+      'path at the same address loses nothing',
+      edited(() => ({ url: 'https://example.com/b' })),
+      [],
+    ],
+  ])('of what is given up: a %s', (_, { webhooks }, dropped) => {
+    expect(withoutLost(webhooks[0]!).dropped ?? []).toEqual(dropped);
   });
 
   test('is not asked for again if only the login at the proxy changes', () => {
