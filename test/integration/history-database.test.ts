@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { type Notice } from '../../services/control/alerts/notice';
 import { evidenceOf } from '../../services/control/health/attempt-evidence';
-import { addToHealth, lockHealth, troubled } from '../../services/control/health/store';
+import { storeEvidence, lockHealth, troubled } from '../../services/control/health/store';
 import {
   acknowledge,
   addNotices,
@@ -1136,7 +1136,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   test('returns the health of each destination', async () => {
     const learn = (...events: DeliveryEvent[]) => {
       const evidence = events.flatMap((event) => evidenceOf(Buffer.from(JSON.stringify(event))));
-      return database.transaction((queries) => addToHealth(queries, evidence));
+      return database.transaction((queries) => storeEvidence(queries, evidence));
     };
     await learn(aFailure(), anEvent({ delivery: 'd2', destination: 'dst_2' }));
     await learn(aDeath({ at: at(5) }));
@@ -1217,7 +1217,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_1', 'ntc_2']);
     await settleAlerts(database, ['ntc_1'], 'sent');
     expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_2']);
-    await endNotices(database, [{ id: 'ntc_1', at: START + 5 }]);
+    await endNotices(database, [
+      { id: 'ntc_1', endedAt: START + 5, alert: 'sent', followedBy: null },
+    ]);
     const seen = { at: START + 6, by: { id: 'tok_1', name: 'Kim' } };
     expect(await acknowledge(database, 'ntc_1', seen)).toEqual({
       ...first,
