@@ -141,11 +141,8 @@ function addJobs(replay: Group): void {
     { summary: 'Cancel a replay', asks: 'always' },
     async (session, _, id = '') => {
       await session.confirm(async () => {
-        const { destination, matched, sent } = await find(session.api(), 'replay', id);
-        return (
-          `Cancel replay ${id} to destination ${destination}? ${counted(matched, 'delivery', 'deliveries')} ` +
-          `matched, and ${counted(sent, 'is', 'are')} sent.`
-        );
+        const replay = await find(session.api(), 'replay', id);
+        return `Cancel replay ${id} to destination ${replay.destination}? ${resultOf(replay)}.`;
       });
       show(session, (await session.api().call('POST /replays/{id}/cancel', { id })).data);
     },
@@ -202,17 +199,17 @@ async function follow(session: Session, id: string): Promise<number> {
   }
 }
 
-function resultOf({ action, asked, sent, attempted, delivered, held }: Replay): string {
-  if (action === 'cancel') return `${String(sent)} of ${String(asked)} cancelled`;
+function resultOf({ asked, cancelled, attempted, delivered, held }: Replay): string {
+  if (cancelled !== null) return `${String(cancelled)} of ${String(asked)} cancelled`;
   const waits = held ? `, ${String(held)} still held` : '';
   return `${String(asked)} asked, ${String(attempted ?? 0)} attempted, ${String(delivered ?? 0)} delivered${waits}`;
 }
 
-/** Returns the number of sent deliveries without a result. */
-function openOf({ action, sent, delivered, failedAgain, superseded }: Replay): number {
-  return action === 'cancel' || delivered === null || failedAgain === null
+/** Returns the number of deliveries without a result. */
+function openOf({ asked, delivered, failedAgain, superseded }: Replay): number {
+  return delivered === null || failedAgain === null
     ? 0
-    : Math.max(0, sent - delivered - failedAgain - (superseded ?? 0));
+    : Math.max(0, asked - delivered - failedAgain - (superseded ?? 0));
 }
 
 function isActive({ status }: Replay): boolean {
@@ -232,7 +229,7 @@ function show({ print }: Session, replay: Replay): void {
     ['status', statusOf(replay)],
     ['destination', replay.destination],
     [replay.preview ? 'would be sent' : 'asked', replay.asked],
-    ['cancelled', replay.action === 'cancel' ? replay.sent : undefined],
+    ['cancelled', replay.cancelled ?? undefined],
     ['attempted', replay.preview ? 'none: it only counts' : (replay.attempted ?? undefined)],
     ['delivered', replay.delivered ?? undefined],
     ['failed again', replay.failedAgain ?? undefined],

@@ -50,28 +50,29 @@ const replay = z.strictObject({
     description: 'retry and cancel: of all deliveries that waited at the destination',
   }),
   status: z.enum(['counting', 'running', 'done', 'cancelled', 'failed']),
-  matched: count,
-  sent: count.meta({
-    description: 'Handed over so far to be sent, or cancelled so far: this is no attempt yet',
-  }),
   asked: count.meta({
-    description: 'While it runs, all in its scope; then those that it handed over or cancelled',
+    description:
+      'While it counts or runs, all in its scope; then those that it handed over to be sent, ' +
+      'or cancelled',
+  }),
+  cancelled: count.nullable().meta({
+    description: 'Of those asked, cancelled so far; null unless it is a cancel',
   }),
   attempted: count.nullable().meta({
     description: 'Of those asked, with an attempt of this job so far; null for a cancel',
   }),
   delivered: count.nullable().meta({
-    description: 'Of those sent, delivered so far; null for a cancel',
+    description: 'Of those asked, delivered so far; null for a cancel',
   }),
   failedAgain: count
     .nullable()
-    .meta({ description: 'Of those sent, failed so far: waiting for a retry, or dead' }),
+    .meta({ description: 'Of those asked, failed so far: waiting for a retry, or dead' }),
   held: count.nullable().meta({
     description: 'Of those asked, still held without an attempt of this job; null for a cancel',
   }),
   superseded: count.nullable().meta({
     description:
-      'Of those sent, without a result of this job: sent again or cancelled later, or no ' +
+      'Of those asked, without a result of this job: sent again or cancelled later, or no ' +
       'longer in the history; null: not known yet; always for a cancel',
   }),
   from: time.nullable(),

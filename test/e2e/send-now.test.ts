@@ -13,7 +13,7 @@ test('deliveries sent now arrive once, although a killed retry returns them late
   expect(outcome).toMatchObject({
     posts: 300,
     distinct: 300,
-    job: { status: 'done', sent: 300, delivered: 300 },
+    job: { status: 'done', asked: 300, delivered: 300 },
   });
   expect(outcome.dropped).toBeGreaterThan(0);
 }, 600_000);

@@ -77,9 +77,9 @@ test('a replay sends dead letters again with their ids, and no successful delive
   const counted = await finished(
     (await post('/replays', { destination: destination.id, preview: true })).id,
   );
-  expect(counted).toMatchObject({ matched: 5, sent: 0 });
+  expect(counted).toMatchObject({ asked: 5, attempted: null });
   const replay = await finished((await post('/replays', { destination: destination.id })).id);
-  expect(replay).toMatchObject({ matched: 5, sent: 5 });
+  expect(replay).toMatchObject({ asked: 5 });
   const ids = (dead.data as Json[]).map(({ id }) => id as string).sort();
   const delivered = await ask(
     `/deliveries?destination=${destination.id}&status=delivered`,
@@ -97,7 +97,7 @@ test('a replay sends dead letters again with their ids, and no successful delive
   // A second replay finds nothing to send.
   expect(
     await finished((await post('/replays', { destination: destination.id })).id),
-  ).toMatchObject({ matched: 0 });
+  ).toMatchObject({ asked: 0 });
 });
 
 test('a replay that is cancelled, resumed and killed sends each dead letter once', async () => {
@@ -124,18 +124,18 @@ test('a replay that is cancelled, resumed and killed sends each dead letter once
 
   const { id } = await post('/replays', { destination: destination.id, maxPerSecond: 5 });
   await sink.waitFor(53, { path: '/recovered' });
-  const cancelled = (await post(`/replays/${id}/cancel`)) as { status: string; sent: number };
-  expect(cancelled).toMatchObject({ status: 'cancelled', matched: 40 });
-  expect(cancelled.sent).toBeLessThan(40);
+  const cancelled = (await post(`/replays/${id}/cancel`)) as { status: string; asked: number };
+  expect(cancelled).toMatchObject({ status: 'cancelled' });
+  expect(cancelled.asked).toBeLessThan(40);
   expect(await post(`/replays/${id}/resume`)).toMatchObject({ status: 'running' });
-  await sink.waitFor(45 + cancelled.sent + 4, { path: '/recovered' });
+  await sink.waitFor(45 + cancelled.asked + 4, { path: '/recovered' });
   const [pid] = system.pids('control');
   system.kill('control', 'SIGKILL');
   await eventually(
     async () => {
       expect(system.pids('control')).not.toContain(pid);
       const { body } = await system.control('GET', `/replays/${id}`);
-      expect(body).toMatchObject({ status: 'done', matched: 40, sent: 40 });
+      expect(body).toMatchObject({ status: 'done', asked: 40 });
     },
     { deadlineMs: 120_000 },
   );
@@ -172,7 +172,7 @@ test('a replay sends a new destination the old messages that routing selects', a
   const replay = await finished(
     (await post('/replays', { destination: fresh.id, origin: 'messages' })).id,
   );
-  expect(replay).toMatchObject({ matched: 1, sent: 1 });
+  expect(replay).toMatchObject({ asked: 1 });
   const [request] = await sink.waitFor(1, { path: '/new' });
   expect(JSON.parse(request!.body.toString())).toMatchObject({ messageId: wanted.messageId });
 });

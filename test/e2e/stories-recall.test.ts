@@ -336,9 +336,9 @@ test('all that waits at a destination is sent now by a job that counts deliverie
     },
     { deadlineMs: 60_000 },
   );
-  expect(done.sent).toBeGreaterThan(0);
+  expect(done.asked).toBeGreaterThan(0);
   const { body } = await api<Replay>('GET', `/replays/${started.body.id}`);
-  expect(body).toMatchObject({ delivered: body.sent, failedAgain: 0 });
+  expect(body).toMatchObject({ delivered: body.asked, failedAgain: 0 });
   expect(accepted.toSorted()).toEqual([...new Set(accepted)].toSorted());
 });
 
@@ -352,18 +352,18 @@ test('a job says how many of its deliveries a later job sent again', async () =>
   await waiting(connection, FEW);
   const first = await ended((await api<Replay>('POST', path)).body.id);
   const counts = async ({ id }: Replay) => {
-    const { sent, delivered, failedAgain, superseded } = (
+    const { asked, delivered, failedAgain, superseded } = (
       await api<Replay>('GET', `/replays/${id}`)
     ).body;
-    return { sent, delivered, failedAgain, superseded };
+    return { asked, delivered, failedAgain, superseded };
   };
-  const failed = { sent: FEW, delivered: 0, failedAgain: FEW, superseded: 0 };
+  const failed = { asked: FEW, delivered: 0, failedAgain: FEW, superseded: 0 };
   await eventually(async () => expect(await counts(first)).toEqual(failed));
   works = true;
   const second = await ended((await api<Replay>('POST', path)).body.id);
-  const delivered = { sent: FEW, delivered: FEW, failedAgain: 0, superseded: 0 };
+  const delivered = { asked: FEW, delivered: FEW, failedAgain: 0, superseded: 0 };
   await eventually(async () => expect(await counts(second)).toEqual(delivered));
-  expect(await counts(first)).toEqual({ sent: FEW, delivered: 0, failedAgain: 0, superseded: FEW });
+  expect(await counts(first)).toEqual({ asked: FEW, delivered: 0, failedAgain: 0, superseded: FEW });
 }, 180_000);
 
 test('all that waits at a destination is cancelled as a job', async () => {
@@ -374,7 +374,7 @@ test('all that waits at a destination is cancelled as a job', async () => {
   await waiting(connection, 5);
   const started = await api<Replay>('POST', `/destinations/${connection.destination.id}/cancel`);
   expect(started).toMatchObject({ status: 202, body: { action: 'cancel', delivered: null } });
-  expect(await ended(started.body.id)).toMatchObject({ matched: 5, sent: 5 });
+  expect(await ended(started.body.id)).toMatchObject({ asked: 5, cancelled: 5 });
   await eventually(async () => {
     const { body } = await api<{ data: Delivery[] }>(
       'GET',

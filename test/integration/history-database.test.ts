@@ -3,9 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
-import { type Notice } from '../../services/control/alerts/notice';
+import { newNotice, type Notice } from '../../services/control/alerts/notice';
 import { evidenceOf } from '../../services/control/health/attempt-evidence';
-import { addToHealth, lockHealth, troubled } from '../../services/control/health/store';
+import {
+  dropFacts,
+  healthOfSome,
+  lockHealth,
+  readFacts,
+  storeEvidence,
+  troubled,
+} from '../../services/control/health/store';
 import {
   acknowledge,
   addNotices,
@@ -101,7 +108,11 @@ import { type Destination } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';
 import { memoryLog } from '../support/memory-log';
 import { readerOf } from '../support/reader';
-import { type CircuitEvent, type DeliveryEvent } from '../../shared/model/attempt-events';
+import {
+  type CircuitEvent,
+  type DeliveryEvent,
+  type NoticeEvent,
+} from '../../shared/model/attempt-events';
 import { dropDeliveries, type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
 import {
@@ -165,6 +176,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       'health',
       'positions',
       'notices',
+      'facts',
       'syncs',
       'leases',
       'session_keys',
@@ -1136,7 +1148,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   test('returns the health of each destination', async () => {
     const learn = (...events: DeliveryEvent[]) => {
       const evidence = events.flatMap((event) => evidenceOf(Buffer.from(JSON.stringify(event))));
-      return database.transaction((queries) => addToHealth(queries, evidence));
+      return database.transaction((queries) => storeEvidence(queries, evidence));
     };
     await learn(aFailure(), anEvent({ delivery: 'd2', destination: 'dst_2' }));
     await learn(aDeath({ at: at(5) }));
@@ -1175,6 +1187,70 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const next = async (reader: string) =>
       [...(await readPositions(database, reader)).values()].map((each) => each.next);
     expect([await next('one'), await next('two')]).toEqual([[8, 0], [3]]);
+  });
+
+  test('keeps the newest of each fact, whatever the order, and few certificates', async () => {
+    const seen = (days: number, seconds: number) => ({
+      kind: 'certificate' as const,
+      origin: 'https://a.example',
+      notAfter: at(days * 86_400),
+      at: at(seconds),
+    });
+    const costs = (units: number, seconds: number) => ({
+      kind: 'filter' as const,
+      destination: 'dst_1',
+      filter: 'digest',
+      units,
+      limit: 9,
+      at: at(seconds),
+    });
+    const learn = (...events: NoticeEvent[]) => {
+      const evidence = events.flatMap((event) => evidenceOf(Buffer.from(JSON.stringify(event))));
+      return database.transaction((queries) => storeEvidence(queries, evidence));
+    };
+    // Nothing is known about its server, and it is far from its end.
+    await learn({ ...seen(90, 1), origin: 'https://b.example' });
+    await learn(seen(90, 2), seen(20, 1), costs(5, 3), costs(7, 4));
+    await learn(costs(6, 2), seen(20, 5));
+    const facts = (await readFacts(database)).map(({ about, firstAt, at: last, event }) => {
+      const said = event.kind === 'filter' ? event.units : event.kind;
+      return [about, said, (firstAt - START) / 1_000, (last - START) / 1_000];
+    });
+    expect(facts.toSorted()).toEqual([
+      ['dst_1', 7, 2, 4],
+      ['https://a.example', 'certificate', 1, 5],
+      ['https://a.example', 'certificate', 2, 2],
+    ]);
+    await dropFacts(database, await readFacts(database, 'certificate'));
+    expect(await readFacts(database)).toMatchObject([{ about: 'dst_1', mark: '' }]);
+  });
+
+  test('knows a destination as failing while its notice is open', async () => {
+    await database.transaction((queries) =>
+      storeEvidence(queries, [{ kind: 'ok', destination: 'dst_1', at: START }]),
+    );
+    const known = async () => ({
+      troubled: [...(await troubled(database)).keys()],
+      since: (await healthOfSome(database, ['dst_1'])).get('dst_1')!.failingSince,
+    });
+    expect(await known()).toEqual({ troubled: [], since: undefined });
+    const failing = newNotice(
+      {
+        kind: 'failing',
+        destination: 'dst_1',
+        name: '',
+        at: START + 9,
+        since: START + 5,
+        error: null,
+      },
+      1,
+    );
+    await addNotices(database, [failing]);
+    expect(await known()).toEqual({ troubled: ['dst_1'], since: START + 5 });
+    await endNotices(database, [
+      { id: failing.id, endedAt: START + 10, alert: 'sent', followedBy: null },
+    ]);
+    expect(await known()).toEqual({ troubled: [], since: undefined });
   });
 
   test('stores and finds notices, and lists alerts still to be sent', async () => {
@@ -1217,7 +1293,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_1', 'ntc_2']);
     await settleAlerts(database, ['ntc_1'], 'sent');
     expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_2']);
-    await endNotices(database, [{ id: 'ntc_1', at: START + 5 }]);
+    await endNotices(database, [
+      { id: 'ntc_1', endedAt: START + 5, alert: 'sent', followedBy: null },
+    ]);
     const seen = { at: START + 6, by: { id: 'tok_1', name: 'Kim' } };
     expect(await acknowledge(database, 'ntc_1', seen)).toEqual({
       ...first,

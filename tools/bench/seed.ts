@@ -176,7 +176,7 @@ export const SOURCE = 'src_bench';
 /** One entry, of any kind. */
 type Entry = { [K in keyof Kinds]: { kind: K; data: Kinds[K] } }[keyof Kinds];
 
-/** Appends entries of `config` as control does: as first versions, one after the other. */
+/** Appends entries of `config` as control does, as first versions, many at a time. */
 async function writeEntries(
   {
     kafka,
@@ -195,7 +195,10 @@ async function writeEntries(
   });
   const writer = openWriter({ config, producer, authenticator, log, now: () => new Date() });
   try {
-    for (const entry of entries) await writeOne(writer.write, entry);
+    for (let i = 0; i < entries.length; i += BATCH) {
+      const batch = entries.slice(i, i + BATCH);
+      await writer.inTurn((write) => Promise.all(batch.map((entry) => writeOne(write, entry))));
+    }
   } finally {
     await writer.close();
     await config.stop();

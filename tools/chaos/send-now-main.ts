@@ -27,7 +27,7 @@ async function main(): Promise<boolean> {
     `${posts} POSTs for ${waiting} deliveries; ${dropped} of ${inTier} copies were dropped ` +
       'when they fell due',
   );
-  say(`the job: ${job.status}, ${job.sent} sent, ${job.delivered} delivered`);
+  say(`the job: ${job.status}, ${job.asked} asked, ${job.delivered} delivered`);
   return posts === waiting;
 }
 

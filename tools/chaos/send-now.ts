@@ -36,7 +36,7 @@ export interface SendNowOutcome {
   dropped: number;
   /** deliveries in the tier that falls due within the run */
   inTier: number;
-  job: { status: string; sent: number; delivered: number | null };
+  job: { status: string; asked: number; delivered: number | null };
 }
 
 const LONGEST_MS = 1_800_000;
@@ -120,11 +120,11 @@ async function sendNow({ options, sink, system, seeder, say }: Parts): Promise<S
   const ended = await eventually(
     async () => {
       const { body: now } = await system.control('GET', `/replays/${job}`);
-      const { status, sent, delivered } = now as SendNowOutcome['job'];
+      const { status, asked, delivered } = now as SendNowOutcome['job'];
       if (status !== 'done' || delivered !== waiting) {
         throw new Error(`the job: ${JSON.stringify(now)}`);
       }
-      return { status, sent, delivered };
+      return { status, asked, delivered };
     },
     { deadlineMs: ARRIVE_MS, everyMs: 500 },
   );

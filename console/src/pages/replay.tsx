@@ -36,9 +36,9 @@ export function ReplayPage() {
  */
 function nextLook(replay: Replay): number | false {
   if (!isOver(replay)) return 1_000;
-  const { sent, delivered, failedAgain, superseded, preview } = replay;
+  const { asked, delivered, failedAgain, superseded, preview } = replay;
   const isComplete =
-    preview || delivered === null || delivered + (failedAgain ?? 0) + (superseded ?? 0) >= sent;
+    preview || delivered === null || delivered + (failedAgain ?? 0) + (superseded ?? 0) >= asked;
   return isComplete ? false : 3_000;
 }
 
@@ -55,8 +55,8 @@ function Loaded({ replay }: { replay: Replay }) {
         <div className="row" role="status">
           <Pill kind={replay.status} />
           <strong>
-            {replay.action === 'cancel'
-              ? words.cancelledOf(count(replay.sent), count(replay.matched))
+            {replay.cancelled !== null
+              ? words.cancelledOf(count(replay.cancelled), count(replay.asked))
               : replay.preview
                 ? words.previewOf(count(replay.asked))
                 : words.askedOf(count(replay.asked), count(replay.attempted ?? 0))}

@@ -55,8 +55,8 @@ function Past() {
             <td>{FROM[replay.origin]}</td>
             <td>{count(replay.asked)}</td>
             <td>
-              {count(replay.attempted ?? replay.sent)}
-              {replay.action === 'cancel' && words.cancelled}
+              {count(replay.attempted ?? replay.cancelled ?? 0)}
+              {replay.cancelled !== null && words.cancelled}
               {replay.superseded !== null &&
                 replay.superseded > 0 &&
                 words.superseded(count(replay.superseded))}

@@ -88,16 +88,16 @@ function Preview({ id, busy, onStart }: { id: string; busy: boolean; onStart: ()
     if (over) void queries.invalidateQueries({ queryKey: ['GET /replays'] });
   }, [over, queries]);
   if (!replay || !isOver(replay)) {
-    return <Text role="status">{words.counting(replay ? count(replay.matched) : '')}</Text>;
+    return <Text role="status">{words.counting(replay ? count(replay.asked) : '')}</Text>;
   }
   if (replay.status === 'failed') {
     return <Alert color="red">{replay.error ?? words.countingFailed}</Alert>;
   }
   return (
-    <Alert color="blue" role="status" title={words.wouldBeSent(replay.matched)}>
-      {replay.matched > 0 && (
+    <Alert color="blue" role="status" title={words.wouldBeSent(replay.asked)}>
+      {replay.asked > 0 && (
         <Button loading={busy} onClick={onStart}>
-          {words.replay(count(replay.matched))}
+          {words.replay(count(replay.asked))}
         </Button>
       )}
     </Alert>

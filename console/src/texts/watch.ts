@@ -214,7 +214,7 @@ export const watch = {
       cancel: 'Cancellation of all',
     },
     progress: 'Progress',
-    cancelledOf: (cancelled: string, matched: string) => `${cancelled} of ${matched} cancelled`,
+    cancelledOf: (cancelled: string, asked: string) => `${cancelled} of ${asked} cancelled`,
     askedOf: (asked: string, attempted: string) => `${asked} asked, ${attempted} attempted`,
     previewOf: (asked: string) => `${asked} would be sent`,
     held: (n: string) => `${n} still held`,

@@ -1,255 +1,123 @@
-import { defined } from '../../../shared/collections/defined';
-import { ALERTS_ID, type AlertSettings, type Destination } from '../../../shared/model/config';
-import { type Health, outageOf } from '../health/destination-health';
-import { newNotice, type Notice } from './notice';
+import { WAYPOST } from '../auth/identities';
+import { isLasting, newNotice, type Notice } from './notice';
+import { judge, type Judgement, type Trouble, type World } from './troubles';
 
 /**
- * The console shows a failing endpoint after this time, or after `failingFor` if that is shorter:
- * whoever looks wants to know early, and whoever is woken does not.
- */
-const SHOWN_AFTER_MS = 5 * 60_000;
-/** Without an announced attempt that may show the opposite soon, one failure shows nothing. */
-const LEAST_FAILURES = 2;
-
-/**
- * Decides what to do about the health of a destination at a moment. Pure.
- *
- * | Health                                               | Decision                                              |
- * | ---------------------------------------------------- | ----------------------------------------------------- |
- * | failed for five minutes, and no success              | notice `failing`, open                                |
- * | nothing could be sent for five minutes, likewise      | notice `failing`, open                                |
- * | the same for `failingFor`                            | the alert of that notice                              |
- * | `failing`, and a success after it began              | notice `recovered`; `failing` ends                    |
- * | dead letters, the last alert of them long enough ago | notice `dead_letters`, open, with their number        |
- * | deliveries to some URLs only, likewise               | notice `partly_delivered`, open, with their number    |
- * | failed for `switchOffAfter`, and no success          | to be switched off; once it is, notice `switched_off` |
- * | switched off or deleted by somebody                  | `failing` ends, and earlier failures are forgotten    |
- *
- * The time of a failure counts up to the last one, and up to now while an announced attempt is
- * still to come. One failure counts only in the latter case, and switches nothing off. Deliveries
- * that nothing could be sent for, for example without a token, count likewise until their window
- * ends, if something still waits. They switch nothing off.
+ * Decides which notices begin and end with the troubles of a moment, and which alerts are due. Pure.
  */
 
-export interface Context {
-  id: string;
-  /** undefined: deleted */
-  destination: Destination | undefined;
-  settings: AlertSettings;
-  nowMs: number;
-  /** number of deliveries that wait; undefined: unknown */
-  waiting?: number | undefined;
-  /**
-   * number of deliveries that are still dead of those whose dead letters were not reported;
-   * undefined: unknown
-   */
-  stillDead?: number | undefined;
-  /** number of unreported deliveries that some URL still lacks; undefined: unknown */
-  stillPartly?: number | undefined;
+export interface EndedNotice
+  extends Pick<Notice, 'id' | 'alert'>, Partial<Pick<Notice, 'closed' | 'acknowledged'>> {
+  endedAt: number;
+  followedBy: string | null;
 }
 
-export interface EndedNotice {
-  id: string;
-  at: number;
-  /** somebody switched the destination off or deleted it, so no recovery follows */
-  closes?: true;
-}
-
-export interface Decision {
-  health: Health;
-  /** new notices */
-  notices: Notice[];
-  /** notices that have ended */
+export interface Decision extends Pick<Judgement, 'health' | 'switchOff'> {
+  raised: Notice[];
   ended: EndedNotice[];
   /** ids of earlier notices whose alert is due now */
   due: string[];
-  switchOff: boolean;
+  /** ids of the destinations that anything of this is about */
+  about: string[];
 }
 
-export function decide(before: Health, context: Context): Decision {
-  const decision: Decision = {
-    health: { ...before },
-    notices: [],
-    ended: [],
-    due: [],
-    switchOff: false,
+/** Kinds whose notice is open while the history has deliveries that it is about. */
+export const COUNTED_KINDS = ['dead_letters', 'partly_delivered'] as const;
+
+function isCounted({ kind }: Pick<Notice, 'kind'>): boolean {
+  return (COUNTED_KINDS as readonly string[]).includes(kind);
+}
+
+export function decide(world: World): Decision {
+  const { troubles, health, switchOff } = judge(world);
+  const goingOn = troubles.filter(({ endedAt = null }) => endedAt === null);
+  const raised = troubles.flatMap((trouble) => noticeOf(trouble, world.nowMs));
+  const open = new Set(goingOn.map(({ told }) => told?.id));
+  const over = world.notices.filter(({ id, endedAt }) => endedAt === null && !open.has(id));
+  const due = goingOn.flatMap(({ told, isEarly }) =>
+    told?.alert === 'later' && isEarly !== true ? [told] : [],
+  );
+  const about = [...raised, ...over, ...due].map(({ destination }) => destination);
+  return {
+    health,
+    switchOff,
+    raised,
+    ended: over.map((notice) => endOf(notice, { troubles, raised, world })),
+    due: due.map(({ id }) => id),
+    about: [...new Set([...health.keys(), ...switchOff, ...about])],
   };
-  if (context.destination?.enabled) whileOn(decision, context, context.destination);
-  else whileOff(decision, context);
-  tellOfDead(decision, context);
-  tellOfPartly(decision, context);
-  return decision;
 }
 
-function whileOn(decision: Decision, context: Context, destination: Destination): void {
-  const { health } = decision;
-  const { settings, nowMs, id } = context;
-  const { failing, successAt } = health;
-  if (failing && successAt !== null && successAt > failing.since) {
-    const recovered = notice(decision, context, {
-      kind: 'recovered',
-      since: failing.since,
-      endedAt: successAt,
-    });
-    // Nobody who gets alerts has heard of the failure.
-    decision.notices.push(failing.untold ? { ...recovered, alert: 'none' } : recovered);
-    decision.ended.push({ id: failing.notice, at: successAt });
-    health.failing = null;
-  }
-  // A cancellation ends a wait without evidence.
-  if (health.blocked && context.waiting === 0) delete health.blocked;
-  const outage = shownBy(health, nowMs);
-  const lack = lackOfSuccess([outage, shownBy(health.blocked, nowMs)]);
-  const isDue = lack !== undefined && lack.ms >= settings.failingForMs;
-  if (health.failing?.untold && isDue) {
-    const { notice: id, since } = health.failing;
-    decision.due.push(id);
-    health.failing = { notice: id, since };
-  }
-  if (lack && !health.failing && (isDue || lack.ms >= SHOWN_AFTER_MS)) {
-    const raised = notice(decision, context, {
-      kind: 'failing',
-      since: lack.since,
-      failures: outage?.count ?? 0,
-    });
-    const alert = isDue || raised.alert === 'none' ? raised.alert : 'later';
-    decision.notices.push({ ...raised, alert });
-    health.failing = {
-      notice: raised.id,
-      since: lack.since,
-      ...defined({ untold: isDue ? undefined : (true as const) }),
-    };
-  }
-  const limit = destination.switchOffAfterMs ?? settings.switchOffAfterMs ?? 0;
-  // Alerts report trouble, so their own destination is never switched off for failing.
-  // To switch it off cancels all that waits: one failure is not enough, however late its next
-  // attempt is.
-  const isSure = outage !== undefined && outage.count >= LEAST_FAILURES;
-  decision.switchOff = id !== ALERTS_ID && limit > 0 && isSure && outage.ms >= limit;
-  health.switchingOff =
-    decision.switchOff && outage ? { since: outage.since, failures: outage.count } : null;
-}
-
-/** Returns undefined if there are too few failures to show an outage. */
-function shownBy(
-  failures: Parameters<typeof outageOf>[0] | undefined,
-  nowMs: number,
-): ReturnType<typeof outageOf> {
-  const outage = failures && outageOf(failures, nowMs);
-  return outage && (failures.awaitedUntil > nowMs || outage.count >= LEAST_FAILURES)
-    ? outage
-    : undefined;
-}
-
-/** Joins the time of failures and the time in which nothing could be sent. */
-function lackOfSuccess(
-  outages: readonly ReturnType<typeof outageOf>[],
-): { since: number; ms: number } | undefined {
-  const shown = outages.filter((outage) => outage !== undefined);
-  if (shown.length === 0) return undefined;
-  const since = Math.min(...shown.map((outage) => outage.since));
-  return { since, ms: Math.max(...shown.map((outage) => outage.since + outage.ms)) - since };
-}
-
-function whileOff(decision: Decision, context: Context): void {
-  const { health } = decision;
-  const { switchingOff, failing } = health;
-  if (switchingOff && context.destination) {
-    const { since, failures } = switchingOff;
-    decision.notices.push(
-      notice(decision, context, { kind: 'switched_off', since, failures, endedAt: context.nowMs }),
-    );
-  }
-  // If Waypost itself switched it off, a person must still look at it.
-  const isWaypost = switchingOff !== null && context.destination !== undefined;
-  const closes = isWaypost ? {} : ({ closes: true } as const);
-  if (failing) decision.ended.push({ id: failing.notice, at: context.nowMs, ...closes });
-  // Failures count from the beginning once somebody switches it on again.
-  Object.assign(health, {
-    failures: [],
-    awaitedUntil: 0,
-    blocked: undefined,
-    failing: null,
-    switchingOff: null,
-  });
-  if (!context.destination) Object.assign(health, { dead: null, partly: null });
-}
-
-/** Leaves out dead letters that were replayed before it was time to report them. */
-function tellOfDead(decision: Decision, context: Context): void {
-  const { health } = decision;
-  const { dead, deadToldAt } = health;
-  const { nowMs, settings, stillDead = Infinity } = context;
-  if (!dead || (deadToldAt !== null && nowMs - deadToldAt < settings.deadLettersEveryMs)) return;
-  health.dead = null;
-  const { since } = dead;
-  const deadLetters = Math.min(dead.count, stillDead);
-  if (deadLetters === 0) return;
-  decision.notices.push(notice(decision, context, { kind: 'dead_letters', since, deadLetters }));
-  health.deadToldAt = nowMs;
-}
-
-/** Reports deliveries that reached only some URLs, as often as dead letters. */
-function tellOfPartly(decision: Decision, context: Context): void {
-  const { health } = decision;
-  const { partly, partlyToldAt } = health;
-  const { nowMs, settings, stillPartly = Infinity } = context;
-  if (!partly || (partlyToldAt !== null && nowMs - partlyToldAt < settings.deadLettersEveryMs)) {
-    return;
-  }
-  health.partly = null;
-  const { since, error } = partly;
-  const partlyDelivered = Math.min(partly.count, stillPartly);
-  if (partlyDelivered === 0) return;
-  decision.notices.push(
-    notice(decision, context, {
-      kind: 'partly_delivered',
+/** Returns the notice of a trouble that nobody was told of, or of a recovery; else none. */
+function noticeOf({ told, isEarly = false, ...trouble }: Trouble, nowMs: number): Notice[] {
+  if (told) {
+    const { destination, name, origin = null, since, endedAt = null } = trouble;
+    if (endedAt === null) return [];
+    const recovered = newNotice(
+      { kind: 'recovered', destination, name, origin, since, endedAt, at: nowMs, error: null },
       since,
-      partlyDelivered,
-      error,
-    }),
-  );
-  health.partlyToldAt = nowMs;
-}
-
-type Said = Pick<Notice, 'kind' | 'since'> &
-  Partial<Pick<Notice, 'endedAt' | 'failures' | 'deadLetters' | 'partlyDelivered' | 'error'>>;
-
-function notice(
-  { health }: Decision,
-  { id: destination, destination: entry, nowMs }: Context,
-  said: Said,
-): Notice {
+    );
+    // Nobody who gets alerts has heard of the failure.
+    return [told.alert === 'later' ? { ...recovered, alert: 'none' } : recovered];
+  }
+  const { since, webhook = null } = trouble;
   // Dead letters with the same start may appear in two alerts.
-  const mark =
-    said.kind === 'dead_letters' || said.kind === 'partly_delivered' ? nowMs : said.since;
-  const error = said.kind === 'recovered' ? null : (health.error?.text ?? null);
-  const origin = originOf(entry, health.error?.url);
-  return newNotice(
-    { destination, name: entry?.name ?? '', at: nowMs, error, origin, ...said },
-    mark,
+  const mark = isCounted(trouble)
+    ? nowMs
+    : webhook === null
+      ? since
+      : `${webhook}/${String(since)}`;
+  const notice = newNotice({ ...trouble, at: nowMs }, mark);
+  return [isEarly && notice.alert === 'due' ? { ...notice, alert: 'later' } : notice];
+}
+
+interface Around {
+  troubles: readonly Trouble[];
+  raised: readonly Notice[];
+  world: World;
+}
+
+/**
+ * Says how a notice ends, and whether a second alert tells the end. An alert for which it was too
+ * early is never sent.
+ */
+function endOf(notice: Notice, { troubles, raised, world }: Around): EndedNotice {
+  const { id, kind, alert, destination } = notice;
+  const recovered = troubles.find(({ told }) => told?.id === id);
+  const later = raised.find((each) => each.kind === kind && each.destination === destination);
+  const end = { id, endedAt: recovered?.endedAt ?? world.nowMs, followedBy: null };
+  if (isCounted(notice)) {
+    // The new one counts all that this one counted.
+    const by = { id: WAYPOST.id, name: WAYPOST.name };
+    return later
+      ? { ...end, alert, followedBy: later.id, acknowledged: { at: world.nowMs, by } }
+      : { ...end, alert };
+  }
+  if (isLasting(notice)) {
+    const isTold = isMended(notice, world) ? 'due' : 'sent';
+    return { ...end, alert: alert === 'sent' ? isTold : 'none' };
+  }
+  // The notice of the recovery, or of the switch-off, is the second alert.
+  const hasOther = raised.some(
+    (each) => each.destination === destination && each.kind === 'switched_off',
   );
+  const kept = alert === 'later' ? 'none' : alert;
+  if (recovered || hasOther) return { ...end, alert: kept };
+  // Its first alert may still be due. Kafka may have that already, so only the second one is sent.
+  return { ...end, alert: alert === 'sent' ? 'due' : kept, closed: true };
 }
 
-/** Returns the origin of the URL that failed last, if it is known, else of the first one. */
-function originOf(
-  destination: Destination | undefined,
-  webhook: string | undefined,
-): string | null {
-  const { webhooks = [] } = destination ?? {};
-  return (webhooks.find(({ id }) => id === webhook) ?? webhooks[0])?.origin ?? null;
-}
-
-/** Returns whether the decision changes anything that must be stored. */
-export function isNews(
-  before: Health,
-  { health, notices, ended, due, switchOff }: Decision,
-): boolean {
-  return (
-    notices.length > 0 ||
-    ended.length > 0 ||
-    due.length > 0 ||
-    switchOff ||
-    JSON.stringify(before) !== JSON.stringify(health)
+/**
+ * Returns false if the destination is off or deleted, or no longer calls the server that the notice
+ * is about: nobody mended the trouble, so an alert of its end would be wrong.
+ */
+function isMended({ kind, destination: id, origin }: Notice, { destinations }: World): boolean {
+  if (kind === 'profile_full') return true;
+  const destination = destinations.get(id);
+  if (!destination?.enabled) return false;
+  if (kind !== 'certificate_expiring') return true;
+  return destination.webhooks.some(
+    (each) =>
+      each.origin === origin || (each.auth?.type === 'oauth2' && each.auth.tokenOrigin === origin),
   );
 }

@@ -1,13 +1,14 @@
 import { type ConfigView } from '../../../shared/config/types';
-import { type NoticeEvent, type UrlDisabledEvent } from '../../../shared/model/attempt-events';
+import { type UrlDisabledEvent } from '../../../shared/model/attempt-events';
 import { type Destination } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { WAYPOST } from '../auth/identities';
 import { type ConfigEntries } from '../config/config-entries';
 import { disableWebhook } from '../destinations/disabled-webhooks';
+import { type Fact } from '../health/facts';
+import { dropFacts, readFacts } from '../health/store';
 import { type History } from '../history/history';
-import { dropSignals, readSignalsOf } from './signal-store';
 
 /**
  * Writes to destinations which of their URLs delivery has stopped sending to, because their
@@ -28,20 +29,18 @@ export interface DisabledUrlsOptions {
 /** @throws an error of the database; nothing is lost */
 export async function writeDisabledUrls(options: DisabledUrlsOptions): Promise<void> {
   const { history, config } = options;
-  const signals = await history.ask((database) => readSignalsOf(database, 'url_disabled'));
-  const settled: string[] = [];
-  for (const { key, event } of signals) {
-    if (!isUrlDisabled(event)) continue;
+  const facts = await history.ask((database) => readFacts(database, 'url_disabled'));
+  const settled: Fact[] = [];
+  for (const fact of facts) {
+    // Several delivery processes may have said so, the first one at `firstAt`.
+    const at = new Date(fact.firstAt).toISOString();
+    const event = { ...(fact.event as UrlDisabledEvent), at };
     const destination = config.destination(event.destination)?.data;
     if (!destination || !holds(event, destination) || (await write(options, event))) {
-      settled.push(key);
+      settled.push(fact);
     }
   }
-  if (settled.length > 0) await history.ask((database) => dropSignals(database, settled));
-}
-
-function isUrlDisabled(event: NoticeEvent): event is UrlDisabledEvent {
-  return event.kind === 'url_disabled';
+  await history.ask((database) => dropFacts(database, settled));
 }
 
 /** Returns false if the URL is off already, or was switched on or replaced since. */

@@ -1,16 +1,10 @@
 import { type FilterStatus, OPEN_STATUSES, statusesOf } from '../../../shared/model/reasons';
-import { type ConfigView } from '../../../shared/config/types';
 import { type Notice } from './notice';
 import { outageOf } from '../health/destination-health';
 import { healthOfSome } from '../health/store';
 import { type Database, databaseJson, type Queries, waitedForLock } from '../history/database';
-import { type History } from '../history/history';
-import { COUNTED_KINDS, endNotices, openNotices } from './store';
 
-/**
- * What open notices say changes while they are open: how many deliveries they are about. A notice
- * about dead letters, or about deliveries that lack a URL, ends when no such delivery is left.
- */
+/** What open notices say changes while they are open: how many deliveries they are about. */
 
 /** A notice with what it counts at the moment. */
 export interface PresentNotice extends Notice {
@@ -35,7 +29,7 @@ export async function presentNotices(
   const open = notices.filter(({ kind, endedAt }) => endedAt === null && STATUS_OF[kind]);
   const ids = [...new Set(open.map(({ destination }) => destination))];
   const [counts, health] = await Promise.all([
-    countsNow(database, ids),
+    unlessHeldUp(database, (queries) => countsOf(queries, ids)),
     healthOfSome(database, ids),
   ]);
   return notices.map((notice) => {
@@ -64,15 +58,15 @@ function fullNow({ kind, endedAt, fullProfiles }: Notice, now: number | undefine
 
 const COUNTED_STATUSES = [...OPEN_STATUSES, 'dead', 'partly_delivered'];
 
-/** Returns undefined if others hold up the history: notices must be seen while they do. */
-async function countsNow(
+/** Returns undefined if others hold up the history: notices must begin, and be seen, while they do. */
+async function unlessHeldUp<T>(
   { transaction }: Database,
-  destinations: readonly string[],
-): Promise<Map<string, number> | undefined> {
+  ask: (queries: Queries) => Promise<T>,
+): Promise<T | undefined> {
   try {
     return await transaction(async (queries) => {
       await queries.query(`set local lock_timeout = '1s'`);
-      return countsOf(queries, destinations);
+      return ask(queries);
     });
   } catch (error) {
     if (waitedForLock(error)) return undefined;
@@ -95,58 +89,24 @@ async function countsOf(
   return new Map(rows.map(({ destination, status, count }) => [`${destination} ${status}`, count]));
 }
 
-/** Where nothing is left, the query reads all deliveries of the destination. */
-const POLL_EVERY_MS = 10_000;
-
-export interface OpenNoticesOptions {
-  history: Pick<History, 'ask'>;
-  config: Pick<ConfigView, 'destination'>;
-}
-
-/** Ends the notices that nothing is left of. The caller holds the lease. */
-export class OpenNotices {
-  #polledAt = -Infinity;
-
-  constructor(private readonly options: OpenNoticesOptions) {}
-
-  /** @param at the time up to which the history has read `attempts` */
-  async poll(at: Date): Promise<void> {
-    const nowMs = at.getTime();
-    // A clock that is set back must not stop it.
-    if (Math.abs(nowMs - this.#polledAt) < POLL_EVERY_MS) return;
-    const { history, config } = this.options;
-    await history.ask((database) =>
-      database.transaction(async (queries) => {
-        const open = await openNotices(queries, COUNTED_KINDS);
-        if (open.length === 0) return;
-        const left = await leftOf(queries, open);
-        const over = open.filter(
-          ({ kind, destination }) =>
-            !left.has(`${destination} ${STATUS_OF[kind] ?? ''}`) ||
-            config.destination(destination) === undefined,
-        );
-        await endNotices(
-          queries,
-          over.map(({ id }) => ({ id, at: nowMs })),
-        );
-      }),
+/** Returns the ids of the notices that no delivery is left of; undefined: others hold it up. */
+export function overNow(
+  database: Database,
+  notices: readonly Notice[],
+): Promise<Set<string> | undefined> {
+  const about = notices.map(({ id, destination, kind }) => {
+    return { id, destination, status: STATUS_OF[kind] };
+  });
+  return unlessHeldUp(database, async ({ query }) => {
+    const rows = await query<{ id: string }>(
+      `select id from jsonb_to_recordset($1::jsonb) as about(id text, destination text, status text)
+       where not exists (
+         select 1 from waypost.deliveries delivery
+         where delivery.destination = about.destination
+           and delivery.status = about.status and not delivery.test
+       )`,
+      [databaseJson(about)],
     );
-    this.#polledAt = nowMs;
-  }
-}
-
-/** Returns what these notices are about, as far as there is such a delivery. */
-async function leftOf({ query }: Queries, notices: readonly Notice[]): Promise<Set<string>> {
-  const about = notices.map(({ destination, kind }) => ({ destination, status: STATUS_OF[kind] }));
-  const rows = await query<{ destination: string; status: string }>(
-    `select destination, status
-     from jsonb_to_recordset($1::jsonb) as about(destination text, status text)
-     where exists (
-       select 1 from waypost.deliveries delivery
-       where delivery.destination = about.destination
-         and delivery.status = about.status and not delivery.test
-     )`,
-    [databaseJson(about)],
-  );
-  return new Set(rows.map(({ destination, status }) => `${destination} ${status}`));
+    return new Set(rows.map(({ id }) => id));
+  });
 }

@@ -10,25 +10,25 @@ import { newTraceparent } from '../../../shared/telemetry/trace';
 import { type Log } from '../../../shared/telemetry/log';
 import { WAYPOST } from '../auth/identities';
 import { type ConfigEntries } from '../config/config-entries';
-import { lockHealth, saveHealth, troubled } from '../health/store';
-import { OpenNotices } from './open-notices';
-import { addNotices, dueNotices, endNotices, makeDue, settleAlerts } from './store';
-import { type Database, type Queries } from '../history/database';
+import { lockHealth, readFacts, saveHealth, troubled } from '../health/store';
+import { overNow } from './open-notices';
+import { addNotices, dueNotices, endNotices, knownNotices, makeDue, settleAlerts } from './store';
+import { type Database, type Queries, type Transaction } from '../history/database';
 import { type History } from '../history/history';
 import { countDead, countPartly, openOf } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
 import { channelsOf } from './channels';
-import { type Context, decide, type Decision, isNews } from './decide';
+import { COUNTED_KINDS, decide, type Decision } from './decide';
 import { writeDisabledUrls } from './disabled-urls';
 import { type Health } from '../health/destination-health';
-import { LastingWatch } from './lasting-watch';
-import { type Notice, alertRecord, isAddressed } from './notice';
+import { alertRecord, isAddressed } from './notice';
 import { type Reader } from '../reading/reader';
 import { settingsOf } from './settings';
+import { type Counts, type World } from './troubles';
 
 /**
- * Evaluates the destinations that are not well by the evidence of `attempts` (evidence.ts), and
- * acts on the decisions. A lease lets one control process do so at a time.
+ * Decides what is wrong by the evidence of `attempts` (evidence.ts) and by the settings, and acts on
+ * it. A lease lets one control process do so at a time.
  *
  * Invariants: a decision as of a moment is made only after the readers of all processes have read
  * everything that `attempts` contained at that moment. A notice is stored together with the health that caused it,
@@ -54,6 +54,8 @@ const POLL_QUIET_MS = 10_000;
 /** Pause between two looks at how far the other processes have read. */
 const OTHERS_READ_MS = 250;
 const MOST_AT_ONCE = 100;
+/** Where nothing is left, the query reads all deliveries of the destination. */
+const COUNT_EVERY_MS = 10_000;
 
 export interface AlertsOptions {
   kafka: Pick<Kafka, 'ranges'>;
@@ -74,8 +76,6 @@ export interface AlertsOptions {
 }
 
 export class Alerts {
-  readonly #lasting: LastingWatch;
-  readonly #open: OpenNotices;
   readonly #owner = randomUUID();
   #leasedAt = -Infinity;
   /** when this process last decided, or last saw that another process holds the lease */
@@ -86,11 +86,10 @@ export class Alerts {
   /** nothing is to be decided until there is other evidence */
   #isQuiet = false;
   #stopped = false;
+  /** when it was last asked what is left of open notices, ms since 1970 */
+  #countedAt = -Infinity;
 
-  constructor(private readonly options: AlertsOptions) {
-    this.#lasting = new LastingWatch(options);
-    this.#open = new OpenNotices(options);
-  }
+  constructor(private readonly options: AlertsOptions) {}
 
   /** Seconds since the last decision, for which `attempts` was read to its end in time. */
   get behindSeconds(): number {
@@ -133,10 +132,8 @@ export class Alerts {
     const [at, askedAt] = [this.options.now(), performance.now()];
     this.#isQuiet = !this.options.isShared();
     if (await this.#readToEnds(askedAt)) {
-      if ((await this.#decideAt(at)) > 0) this.#isQuiet = false;
       await writeDisabledUrls(this.options);
-      await this.#lasting.poll(at);
-      if (await this.#isHistoryRead()) await this.#open.poll(at);
+      if ((await this.#decideAt(at)) > 0) this.#isQuiet = false;
       this.#soundAt = askedAt;
     }
     await this.#send();
@@ -168,16 +165,71 @@ export class Alerts {
 
   /**
    * @param at the time up to which the evidence is complete
-   * @returns the number of destinations that may need a decision
+   * @returns the number of destinations with trouble
    */
   async #decideAt(at: Date): Promise<number> {
-    const known = await this.options.history.ask(troubled);
-    const news = [...known].filter(([id, health]) =>
-      isNews(health, decide(health, this.#context(id, at))),
+    const { history, log } = this.options;
+    const isHistoryRead = await this.#isHistoryRead();
+    const seen = await history.ask(async (database) => {
+      const world = await this.#worldAt(database, await troubled(database), at);
+      return isHistoryRead ? { ...world, over: await this.#overOf(database, world) } : world;
+    });
+    const { about } = decide(seen);
+    if (about.length === 0) return seen.health.size;
+    const { raised, switchOff } = await history.ask((database) =>
+      database.transaction((queries) => this.#conclude(queries, about, { ...seen, isHistoryRead })),
     );
-    const ids = news.map(([id]) => id);
-    if (ids.length > 0) await this.#conclude(ids, at);
-    return known.size;
+    for (const { id, destination, kind } of raised) {
+      log.warn({ notice: id, destination, kind }, 'notice.raised');
+    }
+    let isSwitchedOff = false;
+    for (const id of switchOff) if (await this.#switchOff(id)) isSwitchedOff = true;
+    // The notice of it follows.
+    if (isSwitchedOff) await this.#decideAt(at);
+    return seen.health.size;
+  }
+
+  async #worldAt(queries: Queries, health: ReadonlyMap<string, Health>, at: Date): Promise<World> {
+    const { config, fullProfiles } = this.options;
+    const [nowMs, settings] = [at.getTime(), settingsOf(config.destination(ALERTS_ID)?.data)];
+    const sinceMs = nowMs - settings.deadLettersEveryMs;
+    return {
+      nowMs,
+      settings,
+      health,
+      fullProfiles: fullProfiles(),
+      facts: await readFacts(queries),
+      notices: await knownNotices(queries, { kinds: COUNTED_KINDS, sinceMs }),
+      destinations: new Map(config.list('destination').map(({ data }) => [data.id, data])),
+      counts: undefined,
+      over: undefined,
+    };
+  }
+
+  /** Returns the notices that nothing is left of; undefined: it was asked a moment ago. */
+  async #overOf(database: Database, { notices, nowMs }: World): Promise<World['over']> {
+    // A clock that is set back must not stop it.
+    if (Math.abs(nowMs - this.#countedAt) < COUNT_EVERY_MS) return undefined;
+    this.#countedAt = nowMs;
+    const counted: readonly string[] = COUNTED_KINDS;
+    const open = notices.filter(({ kind, endedAt }) => endedAt === null && counted.includes(kind));
+    return open.length === 0 ? undefined : overNow(database, open);
+  }
+
+  /** Decides again with the rows of these destinations locked, and stores the decision. */
+  async #conclude(
+    queries: Transaction,
+    ids: readonly string[],
+    { isHistoryRead, ...seen }: World & { isHistoryRead: boolean },
+  ): Promise<Decision> {
+    const health = await lockHealth(queries, ids);
+    const counts = isHistoryRead ? await countsOf(queries, health) : undefined;
+    const decision = decide({ ...seen, health, counts });
+    await saveHealth(queries, [...decision.health]);
+    await addNotices(queries, decision.raised);
+    await endNotices(queries, decision.ended);
+    await makeDue(queries, decision.due);
+    return decision;
   }
 
   async #pollSafely(): Promise<void> {
@@ -189,69 +241,6 @@ export class Alerts {
       if (!this.#trouble) this.options.log.warn({ reason: messageOf(error) }, 'alerts.not_decided');
       this.#trouble = true;
     }
-  }
-
-  #context(id: string, at: Date): Context {
-    const { config } = this.options;
-    const settings = settingsOf(config.destination(ALERTS_ID)?.data);
-    return { id, destination: config.destination(id)?.data, settings, nowMs: at.getTime() };
-  }
-
-  /**
-   * Decides again with the rows locked, then switches destinations off and stores their notices.
-   */
-  async #conclude(ids: readonly string[], at: Date): Promise<void> {
-    const { switchOff } = await this.#decideAll(ids, at);
-    const switched: string[] = [];
-    for (const id of switchOff) if (await this.#switchOff(id)) switched.push(id);
-    if (switched.length > 0) await this.#decideAll(switched, at);
-  }
-
-  async #decideAll(ids: readonly string[], at: Date): Promise<{ switchOff: string[] }> {
-    const isRead = await this.#isHistoryRead();
-    const work = (queries: Queries) => this.#decideHeld(queries, ids, { at, isRead });
-    const { notices, switchOff } = await this.options.history.ask((database: Database) =>
-      database.transaction(work),
-    );
-    for (const { id, destination, kind } of notices) {
-      this.options.log.warn({ notice: id, destination, kind }, 'notice.raised');
-    }
-    return { switchOff };
-  }
-
-  async #decideHeld(
-    queries: Queries,
-    ids: readonly string[],
-    { at, isRead }: { at: Date; isRead: boolean },
-  ): Promise<{ notices: Notice[]; switchOff: string[] }> {
-    const decided: [string, Decision][] = [];
-    for (const [id, health] of await lockHealth(queries, ids)) {
-      const stillDead =
-        health.dead && isRead ? await countDead(queries, id, health.dead.since) : undefined;
-      const stillPartly =
-        health.partly && isRead ? await countPartly(queries, id, health.partly.since) : undefined;
-      const waiting = health.blocked && isRead ? (await openOf(queries, id)).count : undefined;
-      decided.push([
-        id,
-        decide(health, { ...this.#context(id, at), waiting, stillDead, stillPartly }),
-      ]);
-    }
-    const rows = decided.map(([id, { health }]): [string, Health] => [id, health]);
-    const notices = decided.flatMap(([, decision]) => decision.notices);
-    await saveHealth(queries, rows);
-    await addNotices(queries, notices);
-    await endNotices(
-      queries,
-      decided.flatMap(([, { ended }]) => ended),
-    );
-    await makeDue(
-      queries,
-      decided.flatMap(([, { due }]) => due),
-    );
-    return {
-      notices,
-      switchOff: decided.flatMap(([id, decision]) => (decision.switchOff ? [id] : [])),
-    };
   }
 
   /** Without the whole history, every dead letter counts. */
@@ -303,4 +292,19 @@ export class Alerts {
     const ids = due.map(({ id }) => id);
     await history.ask((database) => settleAlerts(database, ids, isAddressed(to) ? 'sent' : 'none'));
   }
+}
+
+async function countsOf(
+  queries: Queries,
+  known: ReadonlyMap<string, Health>,
+): Promise<Map<string, Counts>> {
+  const counts = new Map<string, Counts>();
+  for (const [id, { blocked, dead, partly }] of known) {
+    counts.set(id, {
+      waiting: blocked ? (await openOf(queries, id)).count : Infinity,
+      stillDead: dead ? await countDead(queries, id, dead.since) : 0,
+      stillPartly: partly ? await countPartly(queries, id, partly.since) : 0,
+    });
+  }
+  return counts;
 }

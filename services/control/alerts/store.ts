@@ -1,19 +1,13 @@
 import { type Total } from '../../../shared/api/fields';
 import { type EndedNotice } from './decide';
 import { type Notice } from './notice';
-import { WAYPOST } from '../auth/identities';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { countUpTo } from '../history/total';
 
 /** Stores the decisions of alerts. */
 
-/** Kinds whose notice is open while the history has deliveries that it is about. */
-export const COUNTED_KINDS = ['dead_letters', 'partly_delivered'] as const;
-
-export async function addNotices(queries: Queries, notices: readonly Notice[]): Promise<void> {
-  const { query } = queries;
+export async function addNotices({ query }: Queries, notices: readonly Notice[]): Promise<void> {
   for (const notice of notices) {
-    if ((COUNTED_KINDS as readonly string[]).includes(notice.kind)) await follow(queries, notice);
     const { id, at, destination, kind, since, endedAt, alert, acknowledged: _, ...said } = notice;
     await query(
       `insert into waypost.notices (id, at, destination, kind, since, ended_at, alert, said)
@@ -21,17 +15,6 @@ export async function addNotices(queries: Queries, notices: readonly Notice[]): 
       [id, at, destination, kind, since, endedAt, alert, databaseJson(said)],
     );
   }
-}
-
-/** Ends the open notice of the same trouble: the new one counts all that it counted. */
-async function follow({ query }: Queries, { id, at, destination, kind }: Notice): Promise<void> {
-  const acknowledged = { at, by: { id: WAYPOST.id, name: WAYPOST.name } };
-  await query(
-    `update waypost.notices set ended_at = $2, acknowledged = coalesce(acknowledged, $5),
-       said = jsonb_set(said::jsonb, '{followedBy}', to_jsonb($1::text))::text
-     where destination = $3 and kind = $4 and ended_at is null and id <> $1`,
-    [id, at, destination, kind, databaseJson(acknowledged)],
-  );
 }
 
 /** Makes the alerts of these notices due, if they wait for that. */
@@ -44,47 +27,27 @@ export async function makeDue({ query }: Queries, ids: readonly string[]): Promi
   );
 }
 
-/**
- * Ends notices. If a notice closes without a recovery, a second alert follows. If its first alert
- * is still due, Kafka may have that already, so only the second one is sent. An alert for which it
- * was too early is never sent.
- */
 export async function endNotices({ query }: Queries, ended: readonly EndedNotice[]): Promise<void> {
-  for (const { id, at, closes = false } of ended) {
+  for (const { id, endedAt, alert, acknowledged = null, ...said } of ended) {
     await query(
-      `update waypost.notices set ended_at = $2,
-         alert = case when $3::boolean and alert = 'sent' then 'due' when alert = 'later' then 'none' else alert end,
-         said = case when $3::boolean then jsonb_set(said::jsonb, '{closed}', 'true')::text else said end
+      `update waypost.notices set ended_at = $2, alert = $3, said = (said::jsonb || $4::jsonb)::text,
+         acknowledged = coalesce(acknowledged, $5)
        where id = $1 and ended_at is null`,
-      [id, at, closes],
+      [id, endedAt, alert, databaseJson(said), acknowledged && databaseJson(acknowledged)],
     );
   }
 }
 
-/**
- * Ends notices of trouble that lasted. If its alert was sent and the end is told, another one tells
- * it.
- */
-export async function endLasting(
+/** Returns the notices that have not ended, and those of some kinds since a moment. */
+export async function knownNotices(
   { query }: Queries,
-  ended: readonly { id: string; at: number; tells: boolean }[],
-): Promise<void> {
-  for (const { id, at, tells } of ended) {
-    await query(
-      `update waypost.notices set ended_at = $2,
-         alert = case when alert <> 'sent' then 'none' when $3::boolean then 'due' else 'sent' end
-       where id = $1 and ended_at is null`,
-      [id, at, tells],
-    );
-  }
-}
-
-/** Returns the notices of these kinds that have not ended. */
-export async function openNotices({ query }: Queries, kinds: readonly string[]): Promise<Notice[]> {
+  { kinds, sinceMs }: { kinds: readonly string[]; sinceMs: number },
+): Promise<Notice[]> {
   const rows = await query(
     `select * from waypost.notices
-     where ended_at is null and kind in (select jsonb_array_elements_text($1::jsonb)) order by at, id`,
-    [databaseJson(kinds)],
+     where ended_at is null or (at > $2 and kind in (select jsonb_array_elements_text($1::jsonb)))
+     order by at, id`,
+    [databaseJson(kinds), sinceMs],
   );
   return rows.map(fromRow);
 }

@@ -18,7 +18,7 @@ import { type Identity } from '../http/identity';
 import { etag } from '../http/entry-patch';
 import { readJson, parseQuery } from '../http/validate';
 import { methodNotAllowed, noSuchPath, Problem } from '../http/problem';
-import { ReadPlaces } from '../http/read-places';
+import { TokenPlaces } from '../http/places';
 
 /**
  * Finds the operation of a request by its path. A path has one spelling: same case, no
@@ -29,6 +29,14 @@ import { ReadPlaces } from '../http/read-places';
 
 export const BASE = '/api/v1';
 const ID = /^[A-Za-z0-9_-]{1,200}$/;
+
+/** Of one token. A page of the console sends a few at a time. */
+const READS = {
+  atOnce: 4,
+  mostWaiting: 100,
+  refusal:
+    '100 requests of this token are already waiting. Send the next one when they have been answered',
+};
 
 /** A path of the table with its operations by method. */
 export interface Path {
@@ -101,7 +109,7 @@ function unescaped(path: string): string {
  */
 
 export function mount(handlers: Handlers, access: Access, deps: AuditDeps): RequestHandler {
-  const places = new ReadPlaces();
+  const reads = new TokenPlaces(READS);
   return async (req, res, next) => {
     const found = findPath(req.url);
     if (!found) {
@@ -163,9 +171,9 @@ export function mount(handlers: Handlers, access: Access, deps: AuditDeps): Requ
     const audit = act && beginAudit(act, call, deps);
     try {
       const result =
-        identity && takesPlace(operation)
+        identity && isRead(operation)
           ? // Nobody waits for the answer if the connection has ended in the meantime.
-            await places.read(identity.actor.id, async () =>
+            await reads.use(identity.actor.id, async () =>
               res.closed ? undefined : await handle(call),
             )
           : await handle(call);
@@ -179,7 +187,7 @@ export function mount(handlers: Handlers, access: Access, deps: AuditDeps): Requ
 }
 
 /** A stream has no end, and a search for events has its own bound. */
-function takesPlace(operation: OperationId): boolean {
+function isRead(operation: OperationId): boolean {
   const { stream } = operationOf(operation);
   return operation.startsWith('GET ') && !stream && operation !== 'GET /lookup';
 }

@@ -1,8 +1,9 @@
 import { parseJson } from '../../../shared/json/json';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
 import { scan } from '../../../shared/kafka/scan';
-import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
+import { DEAD, DUE, MESSAGES } from '../../../shared/kafka/topics';
 import { type Json } from '../../../shared/model/message';
+import { REPLAYED } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
 import { findMessage, readMessage } from '../replays/find-message';
 
@@ -15,35 +16,45 @@ type Reads = Pick<Kafka, 'read' | 'ranges'>;
 
 /** Enough for one record; the rest of its batch comes with it. */
 const FETCH_BYTES = 256 * 1024;
-/** A dead letter is searched among the dead letters of the same time. */
-const DEAD_AROUND_MS = 2_000;
-const MOST_DEAD_READ = 20_000;
+/** A record without a known position is searched among those of the same time. */
+const AROUND_MS = 2_000;
+const MOST_READ = 20_000;
 /** topic/partition/offset */
 const RECORD = /^(.+)\/(\d+)\/(\d+)$/;
 
 /** @returns the record of the delivery, or undefined if Kafka no longer has it */
 export async function findRecord(kafka: Reads, row: DeliveryRow): Promise<InRecord | undefined> {
   const [, topic, partition, offset] = RECORD.exec(row.record) ?? [];
-  // The record of a delivery that was never rendered is its message.
-  if (topic === undefined || topic === MESSAGES) return undefined;
+  if (topic === undefined) return undefined;
+  // The record of a delivery that was not rendered before is its message. A replay has rendered it.
+  if (topic === MESSAGES) {
+    return row.reason === REPLAYED && row.nextAt !== null
+      ? findAround(kafka, DUE, row.id, row.nextAt)
+      : undefined;
+  }
   const place = { topic, partition: Number(partition), offset: Number(offset) };
   const { records } = await kafka.read({ ...place, maxBytes: FETCH_BYTES });
   const record = records.find((each) => each.offset === place.offset);
   if (record?.headers.delivery === row.id) return record;
   // Kafka keeps dead letters for longer than all other records.
   return row.status === 'dead' && row.settledAt !== null
-    ? findDead(kafka, row.id, row.settledAt)
+    ? findAround(kafka, DEAD, row.id, row.settledAt)
     : undefined;
 }
 
-async function findDead(kafka: Reads, id: string, atMs: number): Promise<InRecord | undefined> {
-  for (const { partition, low, high } of await kafka.ranges(DEAD, atMs - DEAD_AROUND_MS)) {
-    const to = Math.min(high, low + MOST_DEAD_READ);
-    for await (const { records } of scan(kafka, { topic: DEAD, partition, from: low, to })) {
+async function findAround(
+  kafka: Reads,
+  topic: string,
+  id: string,
+  atMs: number,
+): Promise<InRecord | undefined> {
+  for (const { partition, low, high } of await kafka.ranges(topic, atMs - AROUND_MS)) {
+    const to = Math.min(high, low + MOST_READ);
+    for await (const { records } of scan(kafka, { topic, partition, from: low, to })) {
       const found = records.find(({ headers }) => headers.delivery === id);
       if (found) return found;
       const last = records.at(-1);
-      if (last && last.timestampMs > atMs + DEAD_AROUND_MS) break;
+      if (last && last.timestampMs > atMs + AROUND_MS) break;
     }
   }
   return undefined;

@@ -1,6 +1,6 @@
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { type Destination } from '../../../shared/model/config';
-import { type Health } from '../health/destination-health';
+import { type KnownHealth } from '../health/destination-health';
 import { percentile } from '../history/minute-counts';
 import { type CircuitRow } from '../history/circuits';
 import { type SeriesCount } from '../history/queries';
@@ -29,7 +29,7 @@ export interface Observed {
   /** open circuits of its URLs */
   circuits: readonly CircuitRow[];
   /** the health by which alerts decide */
-  known: Health | undefined;
+  known: KnownHealth | undefined;
   /** when it was last paused, resumed, switched on or off; null: unknown */
   setAt: number | null;
   /** the last minute with an attempt; null: none is known */
@@ -67,7 +67,9 @@ export function healthOf(observed: Observed): DestinationHealth {
   };
 }
 
-export function lastErrorOf(known: Health | undefined): DestinationHealth['lastError'] {
+export function lastErrorOf(
+  known: Pick<KnownHealth, 'error'> | undefined,
+): DestinationHealth['lastError'] {
   if (!known?.error) return null;
   const { at, text, code, status } = known.error;
   return { at: iso(at), code: code ?? null, status: status ?? null, message: text };
@@ -114,7 +116,7 @@ export function stateOf({
   if (destination.paused) return 'paused';
   if (circuits.length > 0 && circuits.length >= destination.webhooks.length) return 'failing';
   if (recent.attempts + whole.attempts + open === 0) return 'idle';
-  if (known?.failing || isBlocked(known, open)) return 'failing';
+  if (known?.failingSince !== undefined || isBlocked(known, open)) return 'failing';
   const judged = judge(
     recent.attempts > 0 ? recent : isWell(known) ? { ...whole, failedAttempts: 0 } : whole,
   );
@@ -127,19 +129,19 @@ export function stateOf({
  * Returns whether nothing can be sent since the last attempt, which shows that requests go out,
  * also if it failed. It is over if nothing waits.
  */
-function isBlocked(known: Health | undefined, open: number): boolean {
+function isBlocked(known: KnownHealth | undefined, open: number): boolean {
   const { blocked, successAt, failures = [] } = known ?? {};
   const blockedAt = blocked?.failures.at(-1)?.at ?? 0;
   return open > 0 && blockedAt > Math.max(successAt ?? 0, failures.at(-1)?.at ?? 0);
 }
 
 /** Returns whether its last attempt succeeded. */
-function isWell(known: Health | undefined): boolean {
+function isWell(known: KnownHealth | undefined): boolean {
   return known !== undefined && known.successAt !== null && known.failures.length === 0;
 }
 
 /** Returns whether it has recovered. */
-function isOver(known: Health | undefined, open: number): boolean {
+function isOver(known: KnownHealth | undefined, open: number): boolean {
   return open === 0 && isWell(known);
 }
 
@@ -166,7 +168,7 @@ function stateSince(observed: Observed, state: State): number {
     case 'idle':
       return lastAttemptAt ?? setAt ?? createdAt;
     case 'failing': {
-      const begun = known?.failing?.since ?? known?.failures[0]?.at ?? circuits[0]?.at;
+      const begun = known?.failingSince ?? known?.failures[0]?.at ?? circuits[0]?.at;
       const blocked = isBlocked(known, open.count) ? known?.blocked?.failures[0]?.at : undefined;
       return begun ?? blocked ?? runOf(observed, state) ?? nowMs;
     }

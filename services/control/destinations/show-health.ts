@@ -1,5 +1,5 @@
 import { type Query } from '../../../shared/api/operations';
-import { healthOfOne } from '../health/store';
+import { healthOfSome } from '../health/store';
 import { lastSetAt } from '../history/audit';
 import { type ConfigEntries } from '../config/config-entries';
 import { type Database } from '../history/database';
@@ -29,11 +29,11 @@ export async function showHealth(
         destination: id,
       }),
       openOf(database, id),
-      healthOfOne(database, id),
+      healthOfSome(database, [id]),
       lastSetAt(database, id, destination.enabled ? ['paused', 'enabled'] : ['enabled']),
       lastAttemptMinute(database, id),
     ]);
-  const [steps, recent, open, known, setAt, lastAttemptAt] = await deps.history.ask(read);
+  const [steps, recent, open, health, setAt, lastAttemptAt] = await deps.history.ask(read);
   const circuits = (await currentCircuits(deps)).filter((circuit) => circuit.destination === id);
   return healthOf({
     destination,
@@ -42,7 +42,7 @@ export async function showHealth(
     recent,
     open,
     circuits,
-    known,
+    known: health.get(id),
     setAt,
     lastAttemptAt,
     nowMs,

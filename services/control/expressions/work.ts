@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sleep } from '../../../shared/runtime/async';
 import { cpuMs } from '../../../shared/runtime/cpu-clock';
 import { type BucketRate, TokenBuckets } from '../../../shared/runtime/load-limits';
+import { TokenPlaces } from '../http/places';
 import { Problem } from '../http/problem';
 
 /**
@@ -25,15 +26,14 @@ const PIECE_MS = 20;
 /** ms of CPU: a third of the thread, and a second of it after a rest. */
 const TOKEN_RATE: BucketRate = { perSecond: 300, burst: 1_000 };
 /** Of one token. A page of the console sends one or two such requests. */
-const MAX_WAITING = 16;
-const RETRY_AFTER_S = 5;
+const IN_TURN = {
+  atOnce: 1,
+  mostWaiting: 15,
+  refusal:
+    '16 requests of this token with expressions are already waiting. Send the next one when they ' +
+    'have been answered',
+};
 const MAX_TOKENS = 10_000;
-
-/** The requests of one token, in their order. */
-interface Line {
-  length: number;
-  last: Promise<unknown>;
-}
 
 /** Clocks in ms; tests set them. */
 export interface WorkClocks {
@@ -47,7 +47,7 @@ const CLOCKS: WorkClocks = { cpu: cpuMs, now: () => performance.now(), wait: sle
 
 export class ExpressionWork {
   readonly #shares = new TokenBuckets(MAX_TOKENS);
-  readonly #lines = new Map<string, Line>();
+  readonly #places = new TokenPlaces(IN_TURN);
 
   constructor(private readonly clocks: WorkClocks = CLOCKS) {}
 
@@ -55,24 +55,13 @@ export class ExpressionWork {
    * Lets a request work after the earlier ones of its token.
    * @throws Problem `rate_limited` if too many wait; `too_much_work` if `use` exceeds its budget
    */
-  async inTurn<T>(token: string, use: (work: RequestWork) => T | Promise<T>): Promise<T> {
-    const line = this.#lines.get(token) ?? { length: 0, last: Promise.resolve() };
-    if (line.length >= MAX_WAITING) throw tooManyRequests();
-    this.#lines.set(token, line);
-    line.length++;
-    const result = line.last.then(async () => {
+  inTurn<T>(token: string, use: (work: RequestWork) => T | Promise<T>): Promise<T> {
+    return this.#places.use(token, async () => {
       const { cpu, now, wait } = this.clocks;
       const waitMs = this.#shares.waitMs(token, TOKEN_RATE, now());
       if (waitMs > 0) await wait(waitMs);
       return use(new RequestWork(cpu, (ms) => this.#charge(token, ms)));
     });
-    line.last = result.catch(() => undefined);
-    try {
-      return await result;
-    } finally {
-      line.length--;
-      if (line.length === 0) this.#lines.delete(token);
-    }
   }
 
   #charge(token: string, ms: number): void {
@@ -143,14 +132,5 @@ function tooMuchWork(): Problem {
     'too_much_work',
     'The expressions of this request take too much work. Shorten them, or send fewer: loops, ' +
       'nested brackets and counts in patterns cost most',
-  );
-}
-
-function tooManyRequests(): Problem {
-  return new Problem(
-    'rate_limited',
-    `${MAX_WAITING} requests of this token with expressions are already waiting. Send the next ` +
-      'one when they have been answered',
-    { headers: { 'Retry-After': String(RETRY_AFTER_S) } },
   );
 }

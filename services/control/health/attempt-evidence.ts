@@ -2,13 +2,16 @@ import { defined } from '../../../shared/collections/defined';
 import {
   type AttemptEvent,
   type DeliveryEvent,
+  isNoticeEvent,
+  type NoticeEvent,
   type UrlAttempt,
   type WaitingEvent,
 } from '../../../shared/model/attempt-events';
 import { contextOf, placesOf, type Rows } from '../../../shared/model/attempt-rows';
 import { ALERTS_ID } from '../../../shared/model/config';
+import { type Fact, factOf } from './facts';
 
-/** Reads what a record of `attempts` shows about the health of a destination. Pure. */
+/** Reads what a record of `attempts` shows of trouble, or of its end. Pure. */
 
 /** Code and HTTP status of an error, and the id of the webhook whose URL failed. */
 export interface Cause {
@@ -18,7 +21,10 @@ export interface Cause {
 }
 
 /** Times are ms since 1970. */
-export type Evidence =
+export type Evidence = HealthEvidence | { kind: 'fact'; fact: Fact };
+
+/** Evidence of the health of a destination. */
+export type HealthEvidence =
   | { kind: 'ok'; destination: string; at: number }
   /** `until`: announced time of the next attempt; `at` if none follows */
   | ({ kind: 'failed'; destination: string; at: number; until: number; error: string } & Cause)
@@ -38,7 +44,12 @@ export type Evidence =
 export function evidenceOf(value: Buffer | null): Evidence[] {
   if (!value) return [];
   try {
-    const parsed = successOf(value) ?? (JSON.parse(value.toString()) as DeliveryEvent | Rows);
+    const parsed =
+      successOf(value) ?? (JSON.parse(value.toString()) as DeliveryEvent | NoticeEvent | Rows);
+    if (isNoticeEvent(parsed)) {
+      const fact = factOf(parsed);
+      return fact ? [{ kind: 'fact', fact }] : [];
+    }
     if (parsed.kind === 'delivered') {
       return Array.from(lastSuccesses(parsed), ([destination, at]) => ({
         kind: 'ok' as const,
@@ -86,7 +97,7 @@ function successOf(value: Buffer): DeliveryEvent | undefined {
   }
 }
 
-function judge(event: DeliveryEvent): Evidence[] {
+function judge(event: DeliveryEvent): HealthEvidence[] {
   const { destination } = event;
   const at = Date.parse(event.at);
   if (event.test || typeof destination !== 'string' || Number.isNaN(at)) return [];
@@ -94,7 +105,7 @@ function judge(event: DeliveryEvent): Evidence[] {
   if (event.kind === 'waiting') return blockOf(event, at);
   if (event.kind !== 'attempt') return [];
   const lacking = lackOf(event);
-  const partly: Evidence[] =
+  const partly: HealthEvidence[] =
     lacking === undefined ? [] : [{ kind: 'partly', destination, at, error: lacking }];
   // A late event adds to an attempt that the success of another URL has settled.
   if (event.late) return partly;
@@ -118,7 +129,7 @@ function timeOf(text: string | undefined, at: number): number {
 /** A delivery waits for this only if no URL can take it. Circuits have their own events. */
 const BLOCKING: readonly string[] = ['token', 'proxy', 'secrets_unreadable'];
 
-function blockOf(event: WaitingEvent, at: number): Evidence[] {
+function blockOf(event: WaitingEvent, at: number): HealthEvidence[] {
   const { destination, reason, urls = [] } = event;
   if (!BLOCKING.includes(reason)) return [];
   const unreadable = { error: 'the secrets of the destination cannot be decrypted', code: reason };

@@ -1,5 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
-import { type Cause, type Evidence } from './attempt-evidence';
+import { type Cause, type HealthEvidence } from './attempt-evidence';
 
 /**
  * The health of a destination, stored in the database. Pure.
@@ -22,6 +22,12 @@ interface Outage {
   awaitedUntil: number;
 }
 
+/** What is known of a destination, and whether it counts as failing. */
+export interface KnownHealth extends Health {
+  /** when the trouble that the open notice `failing` is about began; absent: there is none */
+  failingSince?: number | undefined;
+}
+
 export interface Health extends Outage {
   successAt: number | null;
   /** deliveries that nothing could be sent for, as failures; absent: none */
@@ -29,12 +35,8 @@ export interface Health extends Outage {
   error: ({ at: number; text: string } & Cause) | null;
   /** dead letters without an alert so far */
   dead: { count: number; since: number } | null;
-  deadToldAt: number | null;
   /** deliveries that reached only some of their URLs, without an alert so far */
   partly: { count: number; since: number; error: string } | null;
-  partlyToldAt: number | null;
-  /** the open notice; `untold`: it is too early for its alert */
-  failing: { notice: string; since: number; untold?: true } | null;
   /**
    * start and number of the failures for which it will be switched off, stored first so that a
    * notice follows even after a crash
@@ -55,15 +57,12 @@ export function unknownHealth(): Health {
     awaitedUntil: 0,
     error: null,
     dead: null,
-    deadToldAt: null,
     partly: null,
-    partlyToldAt: null,
-    failing: null,
     switchingOff: null,
   };
 }
 
-export function addEvidence(before: Health, evidence: readonly Evidence[]): Health {
+export function addEvidence(before: Health, evidence: readonly HealthEvidence[]): Health {
   const health: Health = {
     ...before,
     ...copied(before),
@@ -97,7 +96,10 @@ function endBefore(outage: Outage, at: number): void {
   if (outage.failures.length === 0) outage.awaitedUntil = 0;
 }
 
-function failed(health: Health, evidence: Extract<Evidence, { kind: 'failed' | 'blocked' }>): void {
+function failed(
+  health: Health,
+  evidence: Extract<HealthEvidence, { kind: 'failed' | 'blocked' }>,
+): void {
   if (health.successAt !== null && evidence.at <= health.successAt) return;
   noteError(health, evidence);
   const isBlocked = evidence.kind === 'blocked';
@@ -152,16 +154,9 @@ function counted(
   return { count: (before?.count ?? 0) + 1, since: Math.min(before?.since ?? at, at) };
 }
 
-/** Returns whether there is nothing to decide. */
-export function isQuiet({
-  failures,
-  blocked,
-  failing,
-  dead,
-  partly,
-  switchingOff,
-}: Health): boolean {
-  const isTold = failing === null && dead === null && !partly && switchingOff === null;
+/** Returns whether nothing is wrong. */
+export function isQuiet({ failures, blocked, dead, partly, switchingOff }: Health): boolean {
+  const isTold = dead === null && partly === null && switchingOff === null;
   return isTold && failures.length === 0 && blocked === undefined;
 }
 

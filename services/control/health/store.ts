@@ -1,18 +1,92 @@
+import { groupBy } from '../../../shared/collections/group-by';
+import { type NoticeEvent } from '../../../shared/model/attempt-events';
 import { databaseJson, type Queries } from '../history/database';
-import { type Evidence } from './attempt-evidence';
-import { addEvidence, type Health, isQuiet, unknownHealth } from './destination-health';
+import { type Evidence, type HealthEvidence } from './attempt-evidence';
+import {
+  addEvidence,
+  type Health,
+  isQuiet,
+  type KnownHealth,
+  unknownHealth,
+} from './destination-health';
+import { type Fact, isTracked } from './facts';
 
-/** Stores the health of destinations: the evidence for alerts. */
+/** Stores what `attempts` shows of trouble: the health of destinations, and facts. */
 
 /** Adds evidence. Call it in the transaction that moves the positions behind the evidence. */
-export async function addToHealth(queries: Queries, evidence: readonly Evidence[]): Promise<void> {
+export async function storeEvidence(
+  queries: Queries,
+  evidence: readonly Evidence[],
+): Promise<void> {
+  const facts = evidence.flatMap((each) => (each.kind === 'fact' ? [each.fact] : []));
+  await addToHealth(
+    queries,
+    evidence.filter((each) => each.kind !== 'fact'),
+  );
+  await addFacts(queries, facts.filter(isTracked));
+  // They are stored if something is known about the same.
+  await addFacts(
+    queries,
+    facts.filter((fact) => !isTracked(fact)),
+    `exists (select 1 from waypost.facts known where known.kind = given.kind and known.about = given.about)`,
+  );
+}
+
+async function addFacts({ query }: Queries, facts: readonly Fact[], where = 'true'): Promise<void> {
+  if (facts.length === 0) return;
+  // In a fixed order, so that two transactions cannot deadlock.
+  await query(
+    `insert into waypost.facts (kind, about, mark, first_at, at, event)
+     select kind, about, mark, min(at), max(at), (array_agg(event order by at desc))[1]
+     from jsonb_to_recordset($1::jsonb) as given(kind text, about text, mark text, at bigint, event text)
+     where ${where} group by kind, about, mark order by kind, about, mark
+     on conflict (kind, about, mark) do update set
+       first_at = least(facts.first_at, excluded.first_at),
+       at = greatest(facts.at, excluded.at),
+       event = case when excluded.at >= facts.at then excluded.event else facts.event end`,
+    [
+      databaseJson(
+        facts.map(({ about, mark, at, event }) => ({
+          kind: event.kind,
+          about,
+          mark,
+          at,
+          event: JSON.stringify(event),
+        })),
+      ),
+    ],
+  );
+}
+
+/** @param kind absent: of every kind */
+export async function readFacts(
+  { query }: Queries,
+  kind: NoticeEvent['kind'] | null = null,
+): Promise<Fact[]> {
+  const rows = await query<Omit<Fact, 'firstAt' | 'event'> & { firstAt: number; event: string }>(
+    `select about, mark, first_at as "firstAt", at, event from waypost.facts
+     where $1::text is null or kind = $1`,
+    [kind],
+  );
+  return rows.map(({ event, ...row }) => ({ ...row, event: JSON.parse(event) as NoticeEvent }));
+}
+
+export async function dropFacts({ query }: Queries, facts: readonly Fact[]): Promise<void> {
+  if (facts.length === 0) return;
+  await query(
+    `delete from waypost.facts using jsonb_to_recordset($1::jsonb) as given(kind text, about text, mark text)
+     where facts.kind = given.kind and facts.about = given.about and facts.mark = given.mark`,
+    [databaseJson(facts.map(({ about, mark, event }) => ({ kind: event.kind, about, mark })))],
+  );
+}
+
+/** Adds evidence to the health of its destinations. */
+async function addToHealth(
+  queries: Queries,
+  evidence: readonly HealthEvidence[],
+): Promise<void> {
   if (evidence.length === 0) return;
-  const byDestination = new Map<string, Evidence[]>();
-  for (const each of evidence) {
-    const known = byDestination.get(each.destination);
-    if (known) known.push(each);
-    else byDestination.set(each.destination, [each]);
-  }
+  const byDestination = groupBy(evidence, ({ destination }) => destination);
   const known = await lockOrAdd(queries, [...byDestination.keys()]);
   const after = [...byDestination].map(
     ([destination, own]) =>
@@ -74,14 +148,20 @@ export async function saveHealth(
   );
 }
 
-/** Returns the destinations that may need a decision. */
+const FAILING = `select destination, since from waypost.notices
+  where kind = 'failing' and ended_at is null`;
+
+/** Returns the destinations with trouble, or with a notice that they fail. */
 export async function troubled({ query }: Queries): Promise<Map<string, Health>> {
   return byDestination(
-    await query<HealthRow>('select destination, health from waypost.health where not quiet'),
+    await query<HealthRow>(
+      `select destination, health from waypost.health
+       where not quiet or destination in (select destination from (${FAILING}) failing)`,
+    ),
   );
 }
 
-/** Returns the ids of the destinations that may need a decision. */
+/** Returns the ids of the destinations with trouble. */
 export async function troubledIds({ query }: Queries): Promise<string[]> {
   const rows = await query<{ destination: string }>(
     'select destination from waypost.health where not quiet',
@@ -89,17 +169,22 @@ export async function troubledIds({ query }: Queries): Promise<string[]> {
   return rows.map(({ destination }) => destination);
 }
 
-/** Returns the health of these destinations. */
+/** Returns what is known of these destinations. */
 export async function healthOfSome(
   { query }: Queries,
   destinations: readonly string[],
-): Promise<Map<string, Health>> {
-  return byDestination(
-    await query<HealthRow>(
-      `select destination, health from waypost.health
-       where destination in (select jsonb_array_elements_text($1::jsonb))`,
-      [databaseJson(destinations)],
-    ),
+): Promise<Map<string, KnownHealth>> {
+  const rows = await query<HealthRow & { since: number | null }>(
+    `select destination, health, failing.since
+     from waypost.health left join (${FAILING}) failing using (destination)
+     where destination in (select jsonb_array_elements_text($1::jsonb))`,
+    [databaseJson(destinations)],
+  );
+  return new Map(
+    rows.map(({ destination, health, since }) => [
+      destination,
+      { ...(JSON.parse(health) as Health), failingSince: since ?? undefined },
+    ]),
   );
 }
 
@@ -109,16 +194,4 @@ function byDestination(rows: readonly HealthRow[]): Map<string, Health> {
   return new Map(
     rows.map(({ destination, health }) => [destination, JSON.parse(health) as Health]),
   );
-}
-
-/** Returns the health of one destination. */
-export async function healthOfOne(
-  { query }: Queries,
-  destination: string,
-): Promise<Health | undefined> {
-  const [row] = await query<{ health: string }>(
-    'select health from waypost.health where destination = $1',
-    [destination],
-  );
-  return row && (JSON.parse(row.health) as Health);
 }

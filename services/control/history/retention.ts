@@ -40,8 +40,8 @@ const UNHURRIED = 'set local statement_timeout = 0';
 /** Longer than a year, because questions about a change come late. */
 const AUDIT_MS = 400 * 86_400_000;
 
-/** As long before its end as the certificate of a server is tracked (alerts/signals.ts). */
-const SIGNALS_MS = 60 * 86_400_000;
+/** As long before its end as the certificate of a server is tracked (health/facts.ts). */
+const FACTS_MS = 60 * 86_400_000;
 
 /**
  * Longer than indexing a large partition takes. After a crash another process takes over retention
@@ -178,7 +178,7 @@ export async function keepWithin(
     circuits: [`state = 'closed' and at < $1`, sinceMs],
     replays: [`status not in ('counting', 'running') and at < $1`, nowMs - AUDIT_MS],
     // A server that is still called is reported again.
-    signals: ['at < $1', nowMs - SIGNALS_MS],
+    facts: ['at < $1', nowMs - FACTS_MS],
   };
   await each('previews', () =>
     database.query(

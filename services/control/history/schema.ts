@@ -145,7 +145,16 @@ const TABLES: readonly string[] = [
    )`,
   'create index on waypost.notices (at, id)',
   `create index on waypost.notices (at) where alert = 'due'`,
-  'create table waypost.signals (key text primary key, at bigint not null, event text not null)',
+  'create index on waypost.notices (kind, destination) where ended_at is null',
+  `create table waypost.facts (
+     kind text not null,
+     about ${ID} not null,
+     mark ${ID} not null,
+     first_at bigint not null,
+     at bigint not null,
+     event text not null,
+     primary key (kind, about, mark)
+   )`,
   `create table waypost.seen_events (
      source text not null,
      name text not null,
@@ -191,8 +200,8 @@ const TABLES: readonly string[] = [
   'create index on waypost.search_chunks (to_ms, seq)',
 ];
 
-/** The version of `TABLES`. Builds before the first release counted to 23. */
-const TABLES_VERSION = 24;
+/** The version of `TABLES`. Builds before the first release counted to 24. */
+const TABLES_VERSION = 25;
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */
 const LOCK = 7_290_316;

@@ -14,8 +14,8 @@ import { type History } from '../history/history';
 import { listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/handlers';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
+import { Places } from '../http/places';
 import { Problem } from '../http/problem';
-import { Places } from './places';
 import { cursorOf, findMessages, type Found } from './find-messages';
 
 /** What the search for messages needs. */
@@ -29,33 +29,23 @@ export interface LookupDeps {
 }
 
 /** Of all tokens. A search reads `messages` for seconds, which other requests must not feel. */
-const MOST_AT_ONCE = 2;
+const SEARCHES = {
+  atOnce: 2,
+  refusal: 'Other searches for events run, 2 at a time. Send the request again in 5 s',
+};
 /** Of a request: about two searches of others. */
 const WAITS_MS = 15_000;
-const RETRY_AFTER_S = 5;
 
 /** /api/v1/lookup */
 export function lookupHandlers(deps: LookupDeps): HandlersOf<'lookup'> {
-  const places = new Places(MOST_AT_ONCE);
+  const searches = new Places(SEARCHES);
   return {
     'GET /lookup': ({ query, by }) =>
       // Only one request of a token waits for a place, so tokens search in turn.
-      deps.lookups.inTurn(by.id, async (work) => {
-        const found = await places.use(AbortSignal.timeout(WAITS_MS), () =>
-          lookUp(deps, query, work),
-        );
-        if (!found) throw tooManySearches();
-        return found.result;
-      }),
+      deps.lookups.inTurn(by.id, (work) =>
+        searches.use(() => lookUp(deps, query, work), AbortSignal.timeout(WAITS_MS)),
+      ),
   };
-}
-
-function tooManySearches(): Problem {
-  return new Problem(
-    'rate_limited',
-    `Other searches for events run, ${MOST_AT_ONCE} at a time. Send the request again in ${RETRY_AFTER_S} s`,
-    { headers: { 'Retry-After': String(RETRY_AFTER_S) } },
-  );
 }
 
 /** @throws Problem `unavailable`, `invalid_fields` */

@@ -1,6 +1,6 @@
 import { MOST_OVERVIEW_ROWS } from '../../../shared/api/operation';
 import { type Destination } from '../../../shared/model/config';
-import { type Health } from '../health/destination-health';
+import { type KnownHealth } from '../health/destination-health';
 import { lastErrorOf, rateOf, stateOf } from '../destinations/health';
 import { type CircuitRow } from '../history/circuits';
 import { type DestinationCount, type OpenCount, type SeriesCount } from '../history/queries';
@@ -19,7 +19,7 @@ interface Known {
   recent: readonly DestinationCount[];
   open: readonly OpenCount[];
   circuits: readonly CircuitRow[];
-  health: ReadonlyMap<string, Health>;
+  health: ReadonlyMap<string, KnownHealth>;
   nowMs: number;
 }
 

@@ -43,7 +43,7 @@ const replay = (fields: Partial<Replay>) => ({
   action: 'replay',
   destination: 'dst_1',
   asked: 10,
-  sent: 0,
+  cancelled: null,
   attempted: 0,
   delivered: 0,
   failedAgain: 0,
@@ -56,7 +56,6 @@ const replay = (fields: Partial<Replay>) => ({
 const RUNNING = replay({
   status: 'running',
   progress: 0.5,
-  sent: 5,
   attempted: 5,
   delivered: 4,
   held: 1,
@@ -64,7 +63,6 @@ const RUNNING = replay({
 const DONE = replay({
   status: 'done',
   progress: 1,
-  sent: 10,
   attempted: 10,
   delivered: 9,
   failedAgain: 1,
@@ -101,7 +99,7 @@ describe('a job that is followed', () => {
   });
 
   test('ends at once if a later job sent its deliveries again, and says so', async () => {
-    answer = inOrder(replay({ status: 'done', progress: 1, sent: 3, superseded: 3 }));
+    answer = inOrder(replay({ status: 'done', progress: 1, asked: 3, superseded: 3 }));
     const { code, out } = await follow('replay', 'show', 'rpl_1', '--follow').ended;
     expect([code, asked.length]).toEqual([0, 2]);
     expect(out).toMatch(

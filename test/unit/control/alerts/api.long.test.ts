@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 beforeEach(async () => {
-  for (const table of ['health', 'notices', 'positions', 'leases', 'signals']) {
+  for (const table of ['health', 'notices', 'positions', 'leases', 'facts']) {
     await database.query(`delete from waypost.${table}`);
   }
   isHistoryRead = false;
@@ -764,7 +764,7 @@ describe('a URL whose receiver wants nothing more', () => {
     disabled(id, webhook, 31, { enables: 1 });
     await look(40);
     expect(await webhookOf(id)).toMatchObject({ disabled: null });
-    expect(await database.query(`select key from waypost.signals`)).toEqual([]);
+    expect(await database.query('select about from waypost.facts')).toEqual([]);
   });
 
   test('is one of two with notices of their own', async () => {

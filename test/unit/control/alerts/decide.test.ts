@@ -1,11 +1,7 @@
 import fc from 'fast-check';
-import {
-  type Context,
-  decide,
-  type Decision,
-  isNews,
-} from '../../../../services/control/alerts/decide';
-import { type Evidence } from '../../../../services/control/health/attempt-evidence';
+import { decide, type Decision } from '../../../../services/control/alerts/decide';
+import { type World } from '../../../../services/control/alerts/troubles';
+import { type HealthEvidence } from '../../../../services/control/health/attempt-evidence';
 import {
   addEvidence,
   type Health,
@@ -16,15 +12,15 @@ import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
 import { aDestination } from '../../../support/factories';
 
 const settings = { failingForMs: 100, deadLettersEveryMs: 1_000 };
-const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
-const failed = (at: number): Evidence => ({
+const ok = (at: number): HealthEvidence => ({ kind: 'ok', destination: 'dst_1', at });
+const failed = (at: number): HealthEvidence => ({
   kind: 'failed',
   destination: 'dst_1',
   at,
   until: at,
   error: 'status 503',
 });
-const blocked = (at: number, until = at): Evidence => ({
+const blocked = (at: number, until = at): HealthEvidence => ({
   kind: 'blocked',
   destination: 'dst_1',
   at,
@@ -32,12 +28,53 @@ const blocked = (at: number, until = at): Evidence => ({
   error: 'token: it answered 500',
   code: 'token',
 });
-const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
+const dead = (at: number): HealthEvidence => ({ kind: 'dead', destination: 'dst_1', at });
+
+interface Context extends Pick<World, 'settings' | 'nowMs'> {
+  id: string;
+  destination: Destination | undefined;
+  waiting?: number;
+}
+
+function decideFor(
+  health: Health,
+  { id, destination, settings, nowMs, waiting }: Context,
+  notices: readonly Notice[] = [],
+) {
+  const counts = new Map([[id, { waiting: waiting ?? 0, stillDead: 99, stillPartly: 99 }]]);
+  const decision = decide({
+    nowMs,
+    settings,
+    notices,
+    destinations: new Map(destination ? [[id, { ...destination, id }]] : []),
+    health: new Map([[id, health]]),
+    facts: [],
+    fullProfiles: 0,
+    counts: waiting === undefined ? undefined : counts,
+    over: undefined,
+  });
+  return { ...decision, health: decision.health.get(id) ?? health };
+}
+
+/** Does with the notices what the store does. */
+function noticesAfter(
+  notices: readonly Notice[],
+  { raised, ended, due }: Pick<Decision, 'raised' | 'ended' | 'due'>,
+) {
+  const after = [...notices, ...raised].map((notice) => ({
+    ...notice,
+    ...ended.find(({ id }) => id === notice.id),
+  }));
+  return after.map((notice): Notice =>
+    due.includes(notice.id) ? { ...notice, alert: 'due' } : notice,
+  );
+}
 
 /** Adds evidence piece by piece, and decides after each piece. */
-function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> = {}) {
+function play(pieces: readonly (HealthEvidence[] | number)[], over: Partial<Context> = {}) {
   let health = unknownHealth();
   let nowMs = 0;
+  let stored: Notice[] = [];
   const notices: Notice[] = [];
   const ended: Decision['ended'] = [];
   const due: string[] = [];
@@ -45,24 +82,20 @@ function play(pieces: readonly (Evidence[] | number)[], over: Partial<Context> =
   for (const piece of pieces) {
     if (typeof piece === 'number') nowMs = piece;
     else health = addEvidence(health, piece);
-    const decision = decide(health, {
-      id: 'dst_1',
-      destination: aDestination(),
-      settings,
-      nowMs,
-      ...over,
-    });
+    const context = { id: 'dst_1', destination: aDestination(), settings, nowMs, ...over };
+    const decision = decideFor(health, context, stored);
     health = decision.health;
-    notices.push(...decision.notices);
+    stored = noticesAfter(stored, decision);
+    notices.push(...decision.raised);
     ended.push(...decision.ended);
     due.push(...decision.due);
-    if (decision.switchOff) switches.push(nowMs);
+    if (decision.switchOff.length > 0) switches.push(nowMs);
   }
-  return { health, notices, ended, due, switches };
+  return { health, stored, notices, ended, due, switches };
 }
 const kinds = (notices: Notice[]) => notices.map(({ kind }) => kind);
 
-test.each<[string, (Evidence[] | number)[], string[]]>([
+test.each<[string, (HealthEvidence[] | number)[], string[]]>([
   ['none after one failure', [[failed(10)], 5_000], []],
   ['none if it has failed for too short a time', [[failed(10), failed(109)]], []],
   ['failing after the set time', [[failed(10)], [failed(110)]], ['failing']],
@@ -155,7 +188,10 @@ test('a notice contains the start, the failures, the error and the number of dea
     { kind: 'dead_letters', since: 130, deadLetters: 1, at: 150 },
     { kind: 'dead_letters', since: 140, deadLetters: 2, at: 1_200 },
   ]);
-  expect(ended).toEqual([{ id: notices[0]!.id, at: 120 }]);
+  expect(ended).toMatchObject([
+    { id: notices[0]!.id, endedAt: 120 },
+    { id: notices[2]!.id, endedAt: 1_200, followedBy: notices[3]!.id },
+  ]);
   expect(new Set(notices.map(({ id }) => id)).size).toBe(4);
 });
 
@@ -189,7 +225,7 @@ test('a notice names the origin of the URL that failed last', () => {
     origin: `https://${name}.example`,
   })) as Destination['webhooks'];
   const destination = aDestination({ webhooks });
-  const evidence = [failed(10), { ...failed(110), url: 'whk_b' } as Evidence];
+  const evidence = [failed(10), { ...failed(110), url: 'whk_b' } as HealthEvidence];
   const { notices } = play([evidence], { destination });
   expect(notices).toMatchObject([{ origin: 'https://b.example' }]);
   expect(play([[dead(10)]], { destination }).notices).toMatchObject([
@@ -222,17 +258,29 @@ test('earlier waits do not count after a destination is switched on again', () =
     destination: aDestination({ enabled: false }),
   });
   const context = { id: 'dst_1', destination: aDestination(), settings, nowMs: 200 };
-  expect(decide(addEvidence(health, [blocked(200)]), context).notices).toEqual([]);
+  expect(decideFor(addEvidence(health, [blocked(200)]), context).raised).toEqual([]);
 });
 
 test('an announced attempt keeps a destination failing as time passes', () => {
-  const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 11, until: 400, error: '' };
+  const waiting: HealthEvidence = {
+    kind: 'failed',
+    destination: 'dst_1',
+    at: 11,
+    until: 400,
+    error: '',
+  };
   expect(kinds(play([[failed(10), waiting], 109]).notices)).toEqual([]);
   expect(kinds(play([[failed(10), waiting], 110]).notices)).toEqual(['failing']);
 });
 
 test('one failure is an outage while its next attempt is to come, but switches nothing off', () => {
-  const waiting: Evidence = { kind: 'failed', destination: 'dst_1', at: 10, until: 300, error: '' };
+  const waiting: HealthEvidence = {
+    kind: 'failed',
+    destination: 'dst_1',
+    at: 10,
+    until: 300,
+    error: '',
+  };
   const over = { settings: { ...settings, switchOffAfterMs: 200 } };
   const [failing, off] = [play([[waiting], 110], over), play([[waiting], 210], over)];
   expect([kinds(failing.notices), failing.switches]).toEqual([['failing'], []]);
@@ -290,41 +338,44 @@ describe('switching off', () => {
     nowMs: 300,
   };
   const off = { ...context, destination: aDestination({ enabled: false, switchOffAfterMs: 200 }) };
-  const before = play([[failed(10), failed(210)]], context).health;
+  const { health: before, stored } = play([[failed(10), failed(210)]], context);
 
   test('a switch-off is stored before it is done, and a notice follows after a crash', () => {
     expect(before.switchingOff).toEqual({ since: 10, failures: 2 });
-    expect(decide(before, context).switchOff).toBe(true);
-    const { notices, ended, health } = decide(before, off);
-    expect(notices).toMatchObject([
+    expect(decideFor(before, context, stored).switchOff).toEqual(['dst_1']);
+    const { raised, ended, health } = decideFor(before, off, stored);
+    expect(raised).toMatchObject([
       { kind: 'switched_off', since: 10, failures: 2, error: 'status 503', endedAt: 300 },
     ]);
-    expect(ended).toHaveLength(1);
+    expect(ended).toMatchObject([{ endedAt: 300 }]);
+    expect(ended[0]).not.toHaveProperty('closed');
     // Raised once; failures count from the beginning after it is switched on again.
-    expect(decide(health, off).notices).toEqual([]);
-    expect(decide(addEvidence(health, [failed(400)]), { ...context, nowMs: 400 }).switchOff).toBe(
-      false,
-    );
+    const later = noticesAfter(stored, { raised, ended, due: [] });
+    expect(decideFor(health, off, later).about).toEqual([]);
+    expect(
+      decideFor(addEvidence(health, [failed(400)]), { ...context, nowMs: 400 }, later).switchOff,
+    ).toEqual([]);
   });
 
   test('a destination that recovers in time is not switched off', () => {
-    const { switchOff, health } = decide(addEvidence(before, [ok(250)]), context);
-    expect(switchOff).toBe(false);
+    const { switchOff, health } = decideFor(addEvidence(before, [ok(250)]), context, stored);
+    expect(switchOff).toEqual([]);
     expect(health.switchingOff).toBeNull();
   });
 
   test('a switch-off by a person raises no notice', () => {
-    const failing = { ...before, switchingOff: null };
-    const { notices, ended, health } = decide(failing, off);
-    expect([notices, ended.length, health.failing, health.failures]).toEqual([[], 1, null, []]);
+    const { raised, ended, health } = decideFor({ ...before, switchingOff: null }, off, stored);
+    expect([raised, ended, health.failures]).toEqual([
+      [],
+      [expect.objectContaining({ id: stored[0]!.id, closed: true })],
+      [],
+    ]);
   });
 
   test('a deletion ends every notice', () => {
-    const { notices, ended, health } = decide(addEvidence(before, [dead(300)]), {
-      ...context,
-      destination: undefined,
-    });
-    expect([notices, ended.length, health.dead]).toEqual([[], 1, null]);
+    const gone = { ...context, destination: undefined };
+    const { raised, ended, health } = decideFor(addEvidence(before, [dead(300)]), gone, stored);
+    expect([raised, ended.length, health.dead]).toEqual([[], 1, null]);
   });
 });
 
@@ -352,15 +403,15 @@ test('with any evidence a notice opens and ends once, and a repeated decision ad
   );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-      const { notices, ended, health } = play(pieces);
+      const { notices, stored, health } = play(pieces);
       const story = kinds(notices).filter((kind) => kind === 'failing' || kind === 'recovered');
       story.forEach((kind, i) => expect(kind).toBe(i % 2 === 0 ? 'failing' : 'recovered'));
-      expect(ended).toHaveLength(story.filter((kind) => kind === 'recovered').length);
-      expect(health.failing !== null).toBe(story.length % 2 === 1);
+      const open = stored.filter(({ kind, endedAt }) => kind === 'failing' && endedAt === null);
+      expect(open).toHaveLength(story.length % 2);
       expect(new Set(notices.map(({ id }) => id)).size).toBe(notices.length);
       const nowMs = Math.max(0, ...pieces.filter((each) => typeof each === 'number').slice(-1));
-      const again = decide(health, { id: 'dst_1', destination: aDestination(), settings, nowMs });
-      expect(isNews(health, again)).toBe(false);
+      const context = { id: 'dst_1', destination: aDestination(), settings, nowMs };
+      expect(decideFor(health, context, stored).about).toEqual([]);
     }),
   );
 });

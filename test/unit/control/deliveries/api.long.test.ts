@@ -1,6 +1,6 @@
 import { type Total } from '../../../../shared/api/fields';
 import { evidenceOf } from '../../../../services/control/health/attempt-evidence';
-import { addToHealth } from '../../../../services/control/health/store';
+import { storeEvidence } from '../../../../services/control/health/store';
 import { type Database } from '../../../../services/control/history/database';
 import { parseNotes, recordAudit } from '../../../../services/control/history/audit';
 import {
@@ -522,7 +522,7 @@ describe('GET /deliveries/{id}', () => {
     control.clock.now = new Date(at(3_600));
     const happens = async (event: DeliveryEvent) => {
       await record(event);
-      await addToHealth(database, evidenceOf(Buffer.from(JSON.stringify(event))));
+      await storeEvidence(database, evidenceOf(Buffer.from(JSON.stringify(event))));
     };
     const error = { code: 'token' as const, phase: 'token' as const, message: 'it answered 500' };
     const { status: _, ...url } = aUrl({ outcome: 'retry', error });
@@ -557,7 +557,7 @@ describe('GET /deliveries/{id}', () => {
     const stateOf = async () =>
       ((await get('/overview')).data as { state: string }[]).map(({ state }) => state);
     expect(await stateOf()).toEqual(['failing']);
-    await addToHealth(
+    await storeEvidence(
       database,
       tries.flatMap((each) => evidenceOf(Buffer.from(JSON.stringify(each)))),
     );
@@ -723,6 +723,14 @@ describe('a delivery that was never rendered', () => {
     expect(replayed.body).toMatchObject({ replay: 1, status: 'waiting' });
     const due = control.memory.records('webhooks.due').at(-1)!;
     expect(due.value?.toString()).toBe('{"user":"u"}');
+    // The event of the replay names the message, and the record is the one beside it.
+    const { value } = control.memory.records('attempts').at(-1)!;
+    const event = JSON.parse(value!.toString()) as DeliveryEvent;
+    await record(event);
+    expect(await get(`/deliveries/${event.delivery}`)).toMatchObject({
+      reason: 'replayed',
+      body: { user: 'u' },
+    });
   });
 
   test('a replay whose template still fails names the field and sends nothing', async () => {

@@ -1,4 +1,7 @@
-import { type Health, unknownHealth } from '../../../../services/control/health/destination-health';
+import {
+  type KnownHealth,
+  unknownHealth,
+} from '../../../../services/control/health/destination-health';
 import {
   healthOf,
   type Observed,
@@ -48,14 +51,17 @@ const observed = (over: Partial<Observed> = {}): Observed => ({
   lastAttemptAt: null,
   ...over,
 });
-const failing = (since: number): Health => ({
+const failing = (since: number): KnownHealth => ({
   ...unknownHealth(),
-  failing: { notice: 'ntc_1', since },
+  failingSince: since,
 });
-const failures = (at: number): Health => ({ ...unknownHealth(), failures: [{ at, count: 3 }] });
+const failures = (at: number): KnownHealth => ({
+  ...unknownHealth(),
+  failures: [{ at, count: 3 }],
+});
 
 /** @param at the last time that nothing could be sent, 3 s after the first one */
-const blocked = (at: number, successAt: number | null = null): Health => ({
+const blocked = (at: number, successAt: number | null = null): KnownHealth => ({
   ...unknownHealth(),
   blocked: { failures: [at - 3_000, at].map((each) => ({ at: each, count: 1 })), awaitedUntil: 0 },
   successAt,
@@ -322,7 +328,7 @@ test('each row of many destinations has the state that the destination alone has
 });
 
 test('a row is healthy if the last attempt succeeded, and failing without known success', () => {
-  const row = (known: Partial<Health>) =>
+  const row = (known: Partial<KnownHealth>) =>
     rowsOf([withTwoUrls()], {
       counts: bad.map((each) => ({ ...each, destination: 'dst_1' })),
       recent: [],
@@ -339,7 +345,7 @@ test('a row is healthy if the last attempt succeeded, and failing without known 
 });
 
 test('a row is degraded, not failing, once the last attempt succeeded and nothing waits', () => {
-  const row = (known: Partial<Health>, waiting: number) =>
+  const row = (known: Partial<KnownHealth>, waiting: number) =>
     rowsOf([withTwoUrls()], {
       counts: [],
       recent: bad.map((each) => ({ ...each, destination: 'dst_1' })),

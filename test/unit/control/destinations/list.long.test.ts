@@ -1,7 +1,7 @@
 import { type Database } from '../../../../services/control/history/database';
 import { readParts } from '../../../../services/control/history/record-events';
 import { addEventNames } from '../../../../services/control/sources/store';
-import { addToHealth } from '../../../../services/control/health/store';
+import { storeEvidence } from '../../../../services/control/health/store';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { aDeath, aFailure, anEvent, at } from '../../../support/events';
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const events = [lost(1), lost(2), waits, anEvent({ delivery: 'dlv_d', destination: ids.äther! })];
   await storeEvents(database, events, await readParts(database));
   await database.transaction((queries) =>
-    addToHealth(queries, [{ kind: 'ok', destination: ids.äther!, at: Date.parse(at(9)) }]),
+    storeEvidence(queries, [{ kind: 'ok', destination: ids.äther!, at: Date.parse(at(9)) }]),
   );
   for (const source of [{ name: 'Shop' }, { name: 'App', enabled: false }]) {
     ids[source.name] = (await control.call('post', '/sources').send(source)).body.id as string;

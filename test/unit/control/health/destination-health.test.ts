@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Evidence } from '../../../../services/control/health/attempt-evidence';
+import { type HealthEvidence } from '../../../../services/control/health/attempt-evidence';
 import {
   addEvidence,
   type Health,
@@ -9,15 +9,15 @@ import {
 } from '../../../../services/control/health/destination-health';
 import { defined } from '../../../../shared/collections/defined';
 
-const ok = (at: number): Evidence => ({ kind: 'ok', destination: 'dst_1', at });
-const failed = (at: number, until = at): Evidence => ({
+const ok = (at: number): HealthEvidence => ({ kind: 'ok', destination: 'dst_1', at });
+const failed = (at: number, until = at): HealthEvidence => ({
   kind: 'failed',
   destination: 'dst_1',
   at,
   until,
   error: `at ${at}`,
 });
-const blocked = (at: number, error?: string): Evidence => ({
+const blocked = (at: number, error?: string): HealthEvidence => ({
   kind: 'blocked',
   destination: 'dst_1',
   at,
@@ -27,10 +27,10 @@ const blocked = (at: number, error?: string): Evidence => ({
     code: error !== undefined ? 'token' : undefined,
   }),
 });
-const dead = (at: number): Evidence => ({ kind: 'dead', destination: 'dst_1', at });
-const after = (...evidence: Evidence[]) => addEvidence(unknownHealth(), evidence);
+const dead = (at: number): HealthEvidence => ({ kind: 'dead', destination: 'dst_1', at });
+const after = (...evidence: HealthEvidence[]) => addEvidence(unknownHealth(), evidence);
 
-test.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
+test.each<[string, HealthEvidence[], ReturnType<typeof outageOf>]>([
   ['no evidence', [], undefined],
   ['one success', [ok(10)], undefined],
   ['one failure', [failed(10)], { since: 10, ms: 0, count: 1 }],
@@ -69,7 +69,7 @@ test('the health is quiet if there is nothing to decide', () => {
   expect(isQuiet(after(dead(2)))).toBe(false);
 });
 
-test.each<[string, Evidence[], ReturnType<typeof outageOf>]>([
+test.each<[string, HealthEvidence[], ReturnType<typeof outageOf>]>([
   ['no evidence', [failed(10)], undefined],
   ['a wait for a token', [blocked(10)], { since: 10, ms: 5, count: 1 }],
   [
@@ -127,7 +127,7 @@ const shuffled = (most: number) =>
   );
 
 /** Computes the health from all evidence. */
-function truth(evidence: readonly Evidence[]) {
+function truth(evidence: readonly HealthEvidence[]) {
   const success = Math.max(-1, ...evidence.filter(({ kind }) => kind === 'ok').map(({ at }) => at));
   const failures = evidence
     .filter(({ kind, at }) => kind === 'failed' && at > success)

@@ -26,25 +26,22 @@ test('jobs that have ended and facts that nobody repeats do not stay for ever', 
   await replay('old', 401, 'done');
   await replay('active', 401, 'running');
   await replay('recent', 399, 'done');
-  for (const [key, days] of [
-    ['certificate/old', 61],
-    ['certificate/recent', 59],
+  for (const [about, days] of [
+    ['old', 61],
+    ['recent', 59],
   ] as const) {
-    await database.query('insert into waypost.signals (key, at, event) values ($1, $2, $3)', [
-      key,
-      NOW_MS - days * DAY_MS,
-      '{}',
-    ]);
+    await database.query(
+      `insert into waypost.facts (kind, about, mark, first_at, at, event)
+       values ('certificate', $1, '', $2, $2, '{}')`,
+      [about, NOW_MS - days * DAY_MS],
+    );
   }
   await keepWithin(database, { forMs: 30 * DAY_MS, maxBytes: 1e9 }, NOW_MS);
-  const [replays, signals] = [
+  const [replays, facts] = [
     await database.query('select id from waypost.replays order by id'),
-    await database.query('select key from waypost.signals'),
+    await database.query('select about from waypost.facts'),
   ];
-  expect([replays, signals]).toEqual([
-    [{ id: 'active' }, { id: 'recent' }],
-    [{ key: 'certificate/recent' }],
-  ]);
+  expect([replays, facts]).toEqual([[{ id: 'active' }, { id: 'recent' }], [{ about: 'recent' }]]);
 });
 
 test('a deletion stays as a proof, and keeps out events as long as Kafka may have them', async () => {

@@ -37,18 +37,24 @@ test('the history and its counts are the same from rows as from single records',
   );
 });
 
+function successesIn(value: Buffer) {
+  return evidenceOf(value).map((evidence) => {
+    if (evidence.kind !== 'ok') throw new Error(`${evidence.kind} is no success`);
+    return evidence;
+  });
+}
+
 test('the health of destinations is the same from rows as from single records', () => {
   fc.assert(
     fc.property(successes, (given) => {
       const last = new Map<string, number>();
       for (const each of given) {
-        for (const { destination, at } of evidenceOf(Buffer.from(JSON.stringify(eventOf(each))))) {
+        for (const { destination, at } of successesIn(Buffer.from(JSON.stringify(eventOf(each))))) {
           last.set(destination, Math.max(at, last.get(destination) ?? 0));
         }
       }
-      const evidence = evidenceOf(rowsOf(given));
+      const evidence = successesIn(rowsOf(given));
       expect(new Map(evidence.map(({ destination, at }) => [destination, at]))).toEqual(last);
-      expect(new Set(evidence.map(({ kind }) => kind))).toEqual(new Set(['ok']));
     }),
   );
 });

@@ -87,7 +87,7 @@ test('a replay sends no dead letter of a user who was deleted after it', async (
   const { body } = await later.call('post', '/replays').send({ destination, maxPerSecond: 10_000 });
   await eventually(async () => {
     const job = (await later.call('get', `/replays/${body.id}`)).body;
-    expect(job).toMatchObject({ status: 'done', matched: 1, sent: 1 });
+    expect(job).toMatchObject({ status: 'done', asked: 1 });
   });
   expect(due()).toEqual(['lee_0/1']);
 });
@@ -136,8 +136,7 @@ describe('replaying a scope', () => {
     expect([status, body.status, body.origin]).toEqual([202, 'counting', 'dead_letters']);
     expect(await ended(body.id)).toMatchObject({
       status: 'done',
-      matched: 40,
-      sent: 40,
+      asked: 40,
       progress: 1,
     });
     expect(due().sort()).toEqual(Array.from({ length: 40 }, (_, i) => `dlv_${i}/1`).sort());
@@ -148,8 +147,8 @@ describe('replaying a scope', () => {
     const { body } = await start({ preview: true });
     expect(await ended(body.id)).toMatchObject({
       status: 'done',
-      matched: 7,
-      sent: 0,
+      asked: 7,
+      cancelled: null,
       preview: true,
     });
     expect(due()).toEqual([]);
@@ -157,13 +156,13 @@ describe('replaying a scope', () => {
 
   test('a replay sends deliveries of the given span', async () => {
     await bury(3);
-    for (const [times, matched] of [
+    for (const [times, asked] of [
       [{ from: at(0), to: at(1) }, 3],
       [{ from: at(1) }, 0],
       [{ to: at(0) }, 0],
     ] as const) {
       const { body } = await start({ ...times, preview: true });
-      expect(await ended(body.id)).toMatchObject({ matched });
+      expect(await ended(body.id)).toMatchObject({ asked });
     }
   });
 
@@ -173,7 +172,7 @@ describe('replaying a scope', () => {
     const { body } = await start({ maxPerSecond: 50 });
     await eventually(() => expect(due()).toHaveLength(10));
     const cancelled = (await control.call('post', `/replays/${body.id}/cancel`)).body;
-    expect(cancelled).toMatchObject({ status: 'cancelled', matched: 50, sent: 10 });
+    expect(cancelled).toMatchObject({ status: 'cancelled', asked: 10 });
     expect((await control.call('post', `/replays/${body.id}/cancel`)).status).toBe(409);
     const advance = setInterval(
       () => (control.clock.now = new Date(control.clock.now.getTime() + 1_000)),
@@ -182,7 +181,7 @@ describe('replaying a scope', () => {
     expect((await control.call('post', `/replays/${body.id}/resume`)).body).toMatchObject({
       status: 'running',
     });
-    expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 50 });
+    expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 50 });
     clearInterval(advance);
     expect(new Set(due()).size).toBe(50);
     expect(due()).toHaveLength(50);
@@ -208,7 +207,7 @@ describe('replaying a scope', () => {
     await eventually(() => expect(due()).toHaveLength(10));
     await control.replays.stop();
     const passing = await nextProcess();
-    expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 50, sent: 50 });
+    expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 50 });
     clearInterval(passing);
     expect(due()).toHaveLength(50);
   });
@@ -231,7 +230,7 @@ describe('replaying a scope', () => {
         JSON.stringify({ ...job, places, sent: 0, sentUpTo }),
       ]);
       const passing = await nextProcess();
-      expect(await ended(body.id)).toMatchObject({ status: 'done', matched: 50, sent: 50 });
+      expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 50 });
       clearInterval(passing);
       expect(due()).toHaveLength(50);
     },
@@ -243,7 +242,7 @@ describe('replaying a scope', () => {
     await eventually(() => expect(due()).toHaveLength(10));
     const first = control;
     const passing = await nextProcess();
-    expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 50 });
+    expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 50 });
     clearInterval(passing);
     // The first process was stopped, and its clock continued.
     first.clock.now = new Date(at(7_200));
@@ -253,7 +252,7 @@ describe('replaying a scope', () => {
     expect(due()).toHaveLength(50);
     expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({
       status: 'done',
-      sent: 50,
+      asked: 50,
     });
   });
 
@@ -267,7 +266,7 @@ describe('replaying a scope', () => {
       .call('post', `/replays/${body.id}/cancel`)
       .then((answer) => answer.body as unknown);
     const looking = setInterval(() => void control.replays.poll(), 20);
-    expect(await cancelling).toMatchObject({ status: 'cancelled', matched: 50, sent: 10 });
+    expect(await cancelling).toMatchObject({ status: 'cancelled', asked: 10 });
     clearInterval(looking);
     control.clock.now = new Date(at(7_200));
     await control.replays.stop();
@@ -280,7 +279,7 @@ describe('replaying a scope', () => {
       status: 'running',
     });
     control = other;
-    expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 50 });
+    expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 50 });
     clearInterval(passing);
     expect(new Set(due()).size).toBe(50);
     expect(due()).toHaveLength(50);
@@ -308,7 +307,7 @@ describe('replaying a scope', () => {
     expect(body).toMatchObject({ status: 'counting', waitingFor: 'history' });
     await record(anEvent({ delivery: 'dlv_0', destination, replay: 1 }));
     behind = false;
-    expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 1, waitingFor: null });
+    expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 1, waitingFor: null });
     expect(due()).toEqual(['dlv_1/1']);
   });
 
@@ -319,7 +318,7 @@ describe('replaying a scope', () => {
     await eventually(async () => {
       expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({
         status: 'running',
-        sent: 0,
+        asked: 5,
       });
     });
     control.memory.failWith(undefined);
@@ -327,7 +326,7 @@ describe('replaying a scope', () => {
       () => (control.clock.now = new Date(control.clock.now.getTime() + 1_000)),
       5,
     );
-    expect(await ended(body.id)).toMatchObject({ status: 'done', sent: 5 });
+    expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 5 });
     clearInterval(advance);
     expect(due()).toHaveLength(5);
   });
@@ -339,7 +338,7 @@ describe('replaying a scope', () => {
     await control.call('patch', `/destinations/${destination}`).send({ enabled: false });
     expect(await ended(body.id)).toMatchObject({
       status: 'failed',
-      sent: 10,
+      asked: 10,
       error: expect.stringContaining('off'),
     });
     expect((await control.call('post', `/replays/${body.id}/resume`)).status).toBe(409);

@@ -133,7 +133,7 @@ describe('all that waits at a destination', () => {
     note(takenNote(id, ['00000000000000aa', '00000000000000bb', '00000000000000cc']));
     note({ kind: 'searched', recall: id, partitions: [0, 1], of: 3 });
     await eventually(async () =>
-      expect(await job(id)).toMatchObject({ matched: 3, sent: 3, progress: 0.667 }),
+      expect(await job(id)).toMatchObject({ asked: 3, cancelled: null, progress: 0.667 }),
     );
     note({ kind: 'searched', recall: id, partitions: [2], of: 3 });
     await eventually(async () =>
@@ -179,7 +179,7 @@ describe('all that waits at a destination', () => {
       ]),
     );
     note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
-    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', sent: 4 }));
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', asked: 4 }));
     expect(await job(id)).toMatchObject({ delivered: 0, superseded: null });
     const retried = (delivery: string, n: number, by: string) =>
       aWait({ delivery, destination, n, hop: n, reason: RETRY_REQUESTED, job: by, at: at(30 + n) });
@@ -207,7 +207,7 @@ describe('all that waits at a destination', () => {
     await requested();
     note(takenNote(id, ['00000000000000aa', '00000000000000bb', '00000000000000cc']));
     note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
-    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', sent: 3 }));
+    await eventually(async () => expect(await job(id)).toMatchObject({ status: 'done', asked: 3 }));
     expect(await job(id)).toMatchObject({ delivered: 0, superseded: null });
     await database.query(
       "update waypost.replays set job = jsonb_set(job::jsonb, '{results}', " +
@@ -232,12 +232,12 @@ describe('all that waits at a destination', () => {
     note(takenNote(id, ['00000000000000aa']));
     note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
     await eventually(async () =>
-      expect(await job(id)).toMatchObject({ status: 'done', sent: 1, progress: 1 }),
+      expect(await job(id)).toMatchObject({ status: 'done', asked: 1, cancelled: 1, progress: 1 }),
     );
     expect((await post(`/replays/${id}/cancel`)).status).toBe(409);
     note(takenNote(id, ['00000000000000bb']));
     await eventually(async () =>
-      expect(await job(id)).toMatchObject({ status: 'done', matched: 2, sent: 2 }),
+      expect(await job(id)).toMatchObject({ status: 'done', asked: 2, cancelled: 2 }),
     );
     control.clock.now = new Date(at(3_600 + 90));
     const stored = async () =>
@@ -275,12 +275,17 @@ describe('all that waits at a destination', () => {
     note(takenNote(id, ['00000000000000aa']));
     note({ kind: 'searched', recall: id, partitions: [0, 1, 2], of: 3 });
     await eventually(async () =>
-      expect(await job(id)).toMatchObject({ status: 'running', matched: 2, progress: 1 }),
+      expect(await job(id)).toMatchObject({
+        status: 'running',
+        asked: 2,
+        cancelled: 1,
+        progress: 1,
+      }),
     );
     // The other one was delivered meanwhile.
     control.clock.now = new Date(at(3_600 + 90));
     await eventually(async () =>
-      expect(await job(id)).toMatchObject({ status: 'done', matched: 2, sent: 1 }),
+      expect(await job(id)).toMatchObject({ status: 'done', asked: 1, cancelled: 1 }),
     );
   });
 
@@ -292,13 +297,14 @@ describe('all that waits at a destination', () => {
     // At a low rate it may last longer than a day.
     control.clock.now = new Date(at(3_600 + day + 1));
     note(takenNote(id, ['00000000000000aa']));
-    await eventually(async () =>
-      expect(await job(id)).toMatchObject({ status: 'running', sent: 1 }),
-    );
+    await eventually(async () => {
+      const [row] = await database.query<{ job: string }>('select job from waypost.replays');
+      expect(JSON.parse(row!.job)).toMatchObject({ status: 'running', sent: 1 });
+    });
     control.clock.now = new Date(at(3_600 + day + 3_700));
     const error = expect.stringContaining('did not finish it within a day');
     await eventually(async () =>
-      expect(await job(id)).toMatchObject({ status: 'failed', sent: 1, matched: 2, error }),
+      expect(await job(id)).toMatchObject({ status: 'failed', asked: 1, error }),
     );
     await eventually(() => expect(asked().at(-1)).toEqual({ kind: 'stop', recall: id }));
   });

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { type Database } from '../../../../services/control/history/database';
-import { ReadPlaces } from '../../../../services/control/http/read-places';
+import { TokenPlaces } from '../../../../services/control/http/places';
 import { controlUnderTest } from '../../../support/control';
 import { eventually } from '../../../support/eventually';
 
@@ -71,12 +71,12 @@ test('a reader with 200 dear requests has four in the history, and others are an
 
 test('a request that fails leaves its place to the next, in their order', async () => {
   server = createServer();
-  const places = new ReadPlaces();
+  const places = new TokenPlaces({ atOnce: 4, refusal: '' });
   const order: number[] = [];
   const ends: (() => void)[] = [];
   const reads = Array.from({ length: 7 }, (_, i) =>
     places
-      .read('tok_1', () => {
+      .use('tok_1', () => {
         order.push(i);
         return new Promise<void>((_resolve, reject) => ends.push(() => reject(new Error('away'))));
       })
@@ -91,5 +91,5 @@ test('a request that fails leaves its place to the next, in their order', async 
   }
   await Promise.all(reads);
   expect(order).toEqual([0, 1, 2, 3, 4, 5, 6]);
-  expect(await places.read('tok_1', () => Promise.resolve('free'))).toBe('free');
+  expect(await places.use('tok_1', () => Promise.resolve('free'))).toBe('free');
 });
