@@ -160,7 +160,8 @@ function WebhookFields({
   );
 }
 
-interface NotKeptProps extends Pick<FieldsProps, 'webhook' | 'proxyChanges' | 'onChange'> {
+interface NotKeptProps extends Pick<FieldsProps, 'webhook' | 'onChange'> {
+  proxyChanges: boolean | undefined;
   /** undefined: all can be kept */
   why: string | undefined;
 }
