@@ -678,6 +678,14 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     // The latest minutes and the hours of the day remain, after its other minutes were too much.
     expect((await rows()).rows).toBe(7);
     expect(new Map((await sums()) as [string, number][]).get('dst_2')).toBe(1);
+    // Afterwards there is room, and a late count is alone in one of the minutes that went.
+    const before = await sums();
+    await keepCounts(database, keep, nowMs);
+    await addCounts(database, [
+      { ...count(20, 7), count: 2 },
+      { ...count(20, 7), count: -2 },
+    ]);
+    expect(await sums()).toEqual(before);
   });
 
   test('finds every delivery of one moment once, whatever its collation is', async () => {

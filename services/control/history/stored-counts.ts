@@ -74,12 +74,12 @@ export async function keepCounts(
   { sinceMs, maxBytes }: { sinceMs: number; maxBytes: number },
   nowMs: number,
 ): Promise<void> {
-  await dropMinutes(database, hourOf(Math.max(nowMs - DAY_MS, sinceMs)));
+  await dropMinutes(database, hourOf(Math.max(nowMs - DAY_MS, sinceMs)), nowMs);
   await dropBefore(database, 60, sinceMs);
   const most = Math.floor(bytesForCounts(maxBytes) / ROW_BYTES);
   if ((await estimatedRows(database)) <= most) return;
   const from = countsToKeep(await rowsByHour(database), most * (1 - SPARE), nowMs);
-  await dropMinutes(database, from.minutes);
+  await dropMinutes(database, from.minutes, nowMs);
   await dropBefore(database, 60, from.hours);
   await database.query('analyze waypost.counts');
 }
@@ -134,13 +134,17 @@ export function countsToKeep(
   return from;
 }
 
-/** From the first moment on hours serve in place of these minutes. */
-async function dropMinutes(database: Database, beforeMs: number): Promise<void> {
+/**
+ * From the first moment on hours serve in place of these minutes. This moment only moves on, because
+ * dropped minutes do not come back; except from a time that a wrong clock set.
+ */
+async function dropMinutes(database: Database, beforeMs: number, nowMs: number): Promise<void> {
   await database.query(
     `insert into waypost.meta values ('${MINUTES_FROM}', $1)
      on conflict (key) do update set value = excluded.value
-     where waypost.meta.value <> excluded.value`,
-    [String(beforeMs)],
+     where waypost.meta.value::bigint < excluded.value::bigint
+       or waypost.meta.value::bigint > $2::bigint`,
+    [String(beforeMs), nowMs],
   );
   await dropBefore(database, 1, beforeMs);
 }
