@@ -4,6 +4,7 @@
 const { spawnSync } = require('node:child_process');
 const { existsSync, readdirSync, statSync, utimesSync } = require('node:fs');
 const nodeModule = require('node:module');
+const { homedir } = require('node:os');
 const { join } = require('node:path');
 
 const root = join(__dirname, '..');
@@ -49,6 +50,9 @@ if (isStale() && !build() && !existsSync(built)) {
   process.stderr.write(`waypost: it is not built. Run \`npm ci && npm run build\` in ${root}.\n`);
   process.exit(1);
 }
-// Node from 22 on keeps what it compiled for the next start.
-nodeModule.enableCompileCache?.();
+// Node from 22 on keeps what it compiled for the next start: in a folder of this user, because its own
+// default is one where others of this machine may write first.
+nodeModule.enableCompileCache?.(
+  join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'waypost', 'compiled'),
+);
 require(built);

@@ -1,6 +1,7 @@
 import { type Group, type Listed } from '../command';
 import { todosOf } from '../doctor/check';
 import { paintOf } from '../output/paint';
+import { printableLines } from '../output/table';
 import { FAILED } from '../process-context';
 
 /** `waypost doctor`: checks the installation and says how to fix a problem. */
@@ -30,7 +31,7 @@ export function addDoctor(program: Group, { syntax, summary }: Listed): void {
       );
       if (!print.json) {
         for (const { names, todo } of todosOf(checks)) {
-          world.out(`\n${names.join(', ')}: ${todo}\n`);
+          world.out(`\n${printableLines(`${names.join(', ')}: ${todo}`)}\n`);
         }
       }
       return checks.some(({ result }) => result === 'fail') ? FAILED : 0;

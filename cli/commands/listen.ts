@@ -13,6 +13,7 @@ import { Report } from '../listen/report';
 import { clipboard, readKeys } from '../listen/terminal';
 import { choose } from '../listen/choose-events';
 import { parseTarget } from '../listen/target';
+import { printableJson } from '../output/table';
 import { readInput, readSecretFile } from '../secret-input';
 import { CliError, FAILED, usage } from '../process-context';
 
@@ -161,7 +162,7 @@ function keysOf({ world, print }: Session, { forwarder, report, target, stop }: 
     copy: ({ forward }) => {
       const request = { method: 'POST', url: target.href, headers: forwarder.headersOf(forward) };
       const curl = curlOf({ ...request, body: forward.body.toString() });
-      world.err(`${clipboard(curl)}${curl}\n`);
+      world.err(`${clipboard(curl)}${printableJson(curl)}\n`);
       print.note('Copied, if your terminal allows it.');
     },
     selected: ({ forward }) => report.selected(forward),

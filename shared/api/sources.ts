@@ -113,8 +113,8 @@ export const SOURCE_OPERATIONS = {
       state: z.enum(['enabled', 'disabled']).optional(),
       sort: sortBy(['name', 'lastCall']).meta({
         description:
-          'By this, and then by id; with "-" descending. lastCall: as far as the history knows, ' +
-          'from track calls and from calls with a delivery. Default: by creation',
+          'By this, and then by id; with "-" descending. lastCall: as far as the history knows. ' +
+          'Default: by creation',
       }),
     }),
   },

@@ -52,7 +52,7 @@ export const administration = {
     sessionEnded: 'Your session has ended. Sign in to return to this page.',
     token: 'Token',
     tokenHint:
-      'The admin token, which Waypost printed at start and keeps in .waypost/admin-token, or a token from an administrator',
+      'The admin token, which npm start printed and keeps in .waypost/admin-token, or a token from an administrator',
     showToken: 'Show the token',
     signIn: 'Sign in',
   },

@@ -61,6 +61,7 @@ export class SharedReads {
    */
   async next(ats: readonly ReadAt[], signal: AbortSignal): Promise<ReadonlyMap<string, Fetched>> {
     const answered = new Map<string, Fetched>();
+    if (signal.aborted) return answered;
     await new Promise<void>((resolve) => {
       const end = () => resolve();
       signal.addEventListener('abort', end);

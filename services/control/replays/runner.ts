@@ -69,7 +69,7 @@ export class Replays {
     this.#polling = new Periodic(everyMs, () => this.#pollSafely());
   }
 
-  /** Takes over jobs of processes that have ended, now and every second. */
+  /** Takes over jobs of processes that have ended, now and every few seconds. */
   watch(): void {
     this.#polling.start();
     void this.#polling.now();
