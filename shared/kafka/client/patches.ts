@@ -59,7 +59,7 @@ class StartedRequests extends CompactingMap<number, InFlight> {
 const queues = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
 
 interface Metadata {
-  protocol(by: { version: number }): (input: object) => { request: unknown; response: object };
+  protocol: (by: { version: number }) => (input: object) => { request: unknown; response: object };
 }
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
