@@ -79,9 +79,35 @@ export class DirectReader {
     }
   }
 
-  /** As `Kafka.ranges`. @throws AppError `kafka_unavailable` */
-  async ranges(topic: string, sinceMs?: number): Promise<Range[]> {
-    const until = performance.now() + OFFSETS_WITHIN_MS;
+  /**
+   * Returns the number of partitions of topics that exist, by their names.
+   * @throws AppError `kafka_unavailable` if one is not known within this time; `cannot_start` if this
+   *   user may not see one
+   */
+  async partitionCounts(topics: readonly string[], withinMs: number): Promise<Map<string, number>> {
+    const until = performance.now() + withinMs;
+    const leaders = new Leaders(
+      await orUnavailable(this.#connected()),
+      topics.map((topic) => this.prefix + topic),
+    );
+    for (;;) {
+      await orUnavailable(leaders.refresh());
+      leaders.requireRights();
+      const counts = topics.map((topic) => [topic, leaders.count(this.prefix + topic)] as const);
+      const unknown = counts.find(([, count]) => count === 0);
+      if (!unknown) return new Map(counts);
+      if (performance.now() > until) throw unavailable(new Error(`${unknown[0]} does not exist`));
+      await sleep(OFFSETS_AGAIN_MS);
+    }
+  }
+
+  /**
+   * As `Kafka.ranges`.
+   * @param withinMs time for which leaders are looked for
+   * @throws AppError `kafka_unavailable`
+   */
+  async ranges(topic: string, sinceMs?: number, withinMs = OFFSETS_WITHIN_MS): Promise<Range[]> {
+    const until = performance.now() + withinMs;
     for (;;) {
       try {
         return await this.#ranges(topic, sinceMs);

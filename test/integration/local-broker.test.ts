@@ -8,7 +8,6 @@ import { type Broker } from '../../dev/kafka/broker';
 import { storedPorts } from '../../dev/stored-ports';
 import { findKafka, type Launch } from '../../dev/kafka/kafka-source';
 import { waitForKafka } from '../../shared/kafka/client/connection';
-import { createReadyTopics } from '../../shared/kafka/client/create-topics';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 
@@ -63,7 +62,7 @@ test('records and address survive a stop, a SIGKILL and a broker left running', 
   await first.archiveClasses(true);
   const admin = client(first).admin();
   await admin.connect();
-  await createReadyTopics(admin, [{ topic: 'kept', numPartitions: 1 }]);
+  await admin.createTopics({ topics: [{ topic: 'kept', numPartitions: 1 }] });
   await admin.disconnect();
   await produce(first, 'one');
   await first.stop(20_000);

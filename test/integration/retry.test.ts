@@ -9,7 +9,6 @@ import {
 } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/dedup-window';
 import { connectKafka } from '../../shared/kafka/client/client';
-import { createReadyTopics } from '../../shared/kafka/client/create-topics';
 import { type BatchProducer, type Kafka, type Tail } from '../../shared/kafka/port';
 import { DUE, tierTopic } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/runtime/settings';
@@ -181,9 +180,9 @@ test('retry reads a tier that is created while it runs', async () => {
   await admin.connect();
   const topic = `${env.WAYPOST_TOPIC_PREFIX}${tier}`;
   const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
-  await createReadyTopics(admin, [
-    { topic, numPartitions: 6, replicationFactor: 1, configEntries },
-  ]);
+  await admin.createTopics({
+    topics: [{ topic, numPartitions: 6, replicationFactor: 1, configEntries }],
+  });
   await admin.disconnect();
   const waiting = Array.from({ length: 30 }, (_, i) => aDeliveryOf(`user-${i}`));
   const ids = new Set(waiting.map(({ id }) => id));

@@ -4,6 +4,7 @@ import { type Sink, startSink } from '../harness/sink';
 import { type Role, ROLES } from './scenario';
 import { type Random } from '../harness/random';
 import { Receipts } from './receipts';
+import { DeletedUserCalls, type UserCall } from '../harness/deleted-users';
 import { type Breach, StandingInvariants } from '../harness/standing-invariants';
 
 /** The endpoints of the scenario, on real sockets. */
@@ -14,6 +15,8 @@ export interface Endpoints {
   met: ReadonlySet<Role>;
   /** what the endpoints see of the standing invariants */
   invariants: StandingInvariants;
+  /** what they see of the users who are deleted */
+  users: DeletedUserCalls;
   breaches: readonly Breach[];
   /** when each delivery last came to an endpoint that answers nothing, ms since 1970 */
   lastAsked: Record<Role, ReadonlyMap<string, number>>;
@@ -30,6 +33,10 @@ const FAILING_SHARE = 0.3;
 const RESET_SHARE = 0.5;
 const THROTTLED_SHARE = 0.3;
 const RETRY_AFTER_S = 2;
+/** A request that has begun comes this much later on a busy machine. */
+const WIRE_MS = 1_000;
+/** A request that was signed longer ago was signed by a wrong clock. */
+const LONGEST_UNDER_WAY_MS = 10_000;
 /** Interval at which the sinks forget their requests: only the receipts count. */
 const FORGET_MS = 500;
 
@@ -45,12 +52,18 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
   let isGone = false;
   const breaches: Breach[] = [];
   const invariants = new StandingInvariants((breach) => breaches.push(breach));
-  const watch = (role: Role, delivery: string, answer: Answer) => {
+  const users = new DeletedUserCalls(WIRE_MS);
+  const watch = (role: Role, delivery: string, body: Buffer, answer: Answer) => {
     const request = { delivery, url: role };
     const { delayMs = 0, headers = {}, misbehave } = answer;
     const cameAt = Date.now();
     lastAsked[role].set(delivery, cameAt);
     invariants.began(request, cameAt);
+    const broken = users.began(userCallOf(body), role, cameAt);
+    if (broken) {
+      const none = { previousAt: -Infinity, notBefore: -Infinity };
+      breaches.push({ what: broken, ...request, ...none, atMs: cameAt });
+    }
     // The sender ends the others, and when is not seen here.
     if (delayMs === 0 || misbehave) {
       const askedMs = Number(headers['retry-after'] ?? 0) * 1_000;
@@ -64,10 +77,10 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
     }, delayMs);
   };
   const behave = (sink: Sink, role: Role) =>
-    sink.on(`/${role}`, ({ headers }) => {
+    sink.on(`/${role}`, ({ headers, body }) => {
       met.add(role);
       const answer = role === 'gone' && isGone ? { status: 410 } : answerOf(role, random);
-      watch(role, headers['webhook-id'] ?? '', answer);
+      watch(role, headers['webhook-id'] ?? '', body, answer);
       if ((answer.status ?? 200) < 300 && !answer.misbehave) {
         receipts[role].take(
           headers['webhook-id'] ?? '',
@@ -91,6 +104,7 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
     receipts,
     met,
     invariants,
+    users,
     breaches,
     lastAsked,
     goneNow: () => {
@@ -113,7 +127,18 @@ export async function openEndpoints(random: Random): Promise<Endpoints> {
  * request long after its sender has timed out.
  */
 function sentAt(timestampS: string | undefined, cameAt: number): number {
-  return Math.min(cameAt, Number(timestampS) * 1_000 + 999);
+  const signedAt = Number(timestampS) * 1_000 + 999;
+  return cameAt - signedAt > LONGEST_UNDER_WAY_MS ? cameAt : Math.min(cameAt, signedAt);
+}
+
+/** Ingest sets the time of calls that have none. */
+function userCallOf(body: Buffer): UserCall {
+  const call = JSON.parse(body.toString()) as Record<string, string | undefined>;
+  return {
+    user: call.userId ?? call['User ID'] ?? '',
+    acceptedAt: Date.parse(call.timestamp ?? ''),
+    isDelete: call.type === 'delete',
+  };
 }
 
 function answerOf(role: Role, random: Random): Answer {

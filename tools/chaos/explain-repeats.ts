@@ -1,5 +1,6 @@
 import { type Commits } from './commits';
 import { type Attempt, type History } from './history';
+import { DELETION_INVARIANTS } from '../harness/deleted-users';
 import { type Breach } from '../harness/standing-invariants';
 import { type Receipts, type Repeat } from './receipts';
 
@@ -29,9 +30,10 @@ export interface Disturbance {
   /**
    * The repeats that it may cause: `flight` the requests of delivery in flight at that time,
    * `flight_until` also those until everything works again, `writes` the writes to a topic in
-   * progress; none for an orderly stop.
+   * progress; none for an orderly stop. `late`: the requests of delivery that are under way arrive
+   * only at its end.
    */
-  may: readonly ('flight' | 'flight_until' | 'writes')[];
+  may: readonly ('flight' | 'flight_until' | 'writes' | 'late')[];
 }
 
 type Reason = 'unanswered' | 'in_flight' | 'forked' | 'diverted' | 'written_twice';
@@ -133,6 +135,11 @@ export function unexplainedBreaches(
   const known = { ...evidence, spent: new Set<Attempt>() };
   return breaches.filter(({ what, delivery, previousAt, notBefore, atMs }) => {
     const attempts = known.history.attemptsOf(delivery);
+    if (DELETION_INVARIANTS.some((each) => each === what)) {
+      return !known.disturbances.some(
+        ({ may, at, until }) => may.includes('late') && at <= atMs && atMs <= until + WIRE_MS,
+      );
+    }
     if (what === 'sent to a URL that is off') {
       // A process that stood still may send what it held, before it reads the configuration.
       return !known.disturbances.some(({ at, until }) => at <= atMs && atMs <= until + SETTLE_MS);

@@ -22,6 +22,8 @@ export type Act =
   | { kind: 'second_delivery'; forMs: number; leaves: 'SIGTERM' | 'SIGKILL' }
   /** the mended endpoint refuses connections */
   | { kind: 'endpoint_down'; forMs: number }
+  /** the clock of a process jumps, and is right again later. @param byMs negative: back */
+  | { kind: 'clock'; process: ProcessName; byMs: number; forMs: number }
   /** a destination is disabled for good */
   | { kind: 'switch_off' }
   /** an endpoint answers 410 from now on */
@@ -53,6 +55,11 @@ const FREEZE_MS = { least: 1_000, most: 8_000 };
  */
 const BROKER_FREEZE_MS = { least: 1_000, most: 12_000 };
 const SECOND_MS = { least: 8_000, most: 25_000 };
+/** Greater than what clocks that are compared may differ by. */
+const CLOCK_STEPS_MS = [-75_000, -20_000, 20_000, 75_000];
+const CLOCK_MS = { least: 5_000, most: 25_000 };
+/** The clock of ingest says when a call was accepted, and then its window ends accordingly. */
+const TIMED: readonly ProcessName[] = ['router', 'delivery', 'retry', 'control'];
 const SWITCH_OFF_AFTER = 0.6;
 const GONE_AFTER = 0.3;
 /** Topics with partition leaders worth losing: work, outcomes, and the groups' offsets. */
@@ -123,6 +130,12 @@ function fillBag(random: Random, { brokers, together, longestOutageMs }: PlanOpt
       kind: 'endpoint_down',
       forMs: random.between(Math.round(longestOutageMs / 4), longestOutageMs),
     },
+    ...(together ? [] : TIMED).map((process): Act => ({
+      kind: 'clock',
+      process,
+      byMs: random.one(CLOCK_STEPS_MS),
+      forMs: random.between(CLOCK_MS.least, CLOCK_MS.most),
+    })),
   ];
 }
 
@@ -150,6 +163,11 @@ export function describeAct(act: Act): string {
       return `second delivery for ${seconds(act.forMs)}, leaves by ${act.leaves}`;
     case 'endpoint_down':
       return `endpoint down for ${seconds(act.forMs)}`;
+    case 'clock':
+      return (
+        `clock of ${act.process} ${seconds(Math.abs(act.byMs))} ` +
+        `${act.byMs < 0 ? 'back' : 'ahead'} for ${seconds(act.forMs)}`
+      );
     case 'switch_off':
       return 'destination switched off';
     case 'url_gone':

@@ -4,6 +4,8 @@ import {
   type DeliveryEvent,
 } from '../../shared/model/attempt-events';
 
+import { isKept } from './scenario';
+
 /** The records in Kafka about the outcome of deliveries, aggregated while they are read. */
 
 /** Counts of each recorded end of a delivery; a repeat records its end again. */
@@ -45,10 +47,21 @@ export interface TierRecord {
   expiresAt: number;
 }
 
+/** The deliveries of a destination. */
+export interface Totals {
+  /** those with an event; whether the user is never deleted */
+  deliveries: Map<string, boolean>;
+  delivered: number;
+  /** of these, to users who are never deleted */
+  deliveredOfKept: number;
+}
+
 export class History {
   readonly #ends = new Map<string, Ends>();
   readonly #attempts = new Map<string, Attempt[]>();
   readonly #tierRecords = new Map<string, TierRecord[]>();
+  /** by destination */
+  readonly #totals = new Map<string, Totals>();
   /** number of copies of each message in `messages` */
   readonly #copies = new Map<string, number>();
 
@@ -59,7 +72,9 @@ export class History {
     // A circuit event names no delivery.
     if (event.kind === 'circuit') return;
     const ends = this.#of(event.delivery);
-    ends.events++;
+    const totals = this.#totalsOf(event.destination);
+    const isOfKept = isKept(event.userId);
+    if (ends.events++ === 0) totals.deliveries.set(event.delivery, isOfKept);
     if (event.kind === 'dead') {
       ends.dead++;
       ends.deadReason = event.reason;
@@ -67,7 +82,10 @@ export class History {
       ends.cancelled++;
       ends.cancelledAt = Math.min(ends.cancelledAt ?? recordedAt, recordedAt);
     } else if (event.kind === 'attempt' && !event.late) {
-      if (event.outcome === 'delivered') ends.delivered++;
+      if (event.outcome === 'delivered' && ends.delivered++ === 0) {
+        totals.delivered++;
+        if (isOfKept) totals.deliveredOfKept++;
+      }
       if (this.watched.has(event.delivery)) this.#watch(event, recordedAt);
     }
   }
@@ -88,6 +106,10 @@ export class History {
     this.#copies.set(messageId, (this.#copies.get(messageId) ?? 0) + 1);
   }
 
+  totalsOf(destination: string): Readonly<Totals> {
+    return this.#totalsOf(destination);
+  }
+
   endsOf(delivery: string): Ends | undefined {
     return this.#ends.get(delivery);
   }
@@ -104,6 +126,15 @@ export class History {
   /** Returns how often a message is in `messages`: clients sent the copies beyond the first. */
   copiesOf(messageId: string): number {
     return this.#copies.get(messageId) ?? 0;
+  }
+
+  #totalsOf(destination: string): Totals {
+    let totals = this.#totals.get(destination);
+    if (!totals) {
+      totals = { deliveries: new Map(), delivered: 0, deliveredOfKept: 0 };
+      this.#totals.set(destination, totals);
+    }
+    return totals;
   }
 
   #of(delivery: string): Ends {

@@ -9,6 +9,7 @@ import { type Disturbance } from './explain-repeats';
 import { type Act, describeAct } from './fault-plan';
 import { below } from './processes';
 import { startSecondDelivery } from './second-delivery';
+import { type WrongClocks } from './wrong-clocks';
 
 /** The parts that faults can break. */
 export interface Victims {
@@ -16,6 +17,7 @@ export interface Victims {
   /** the settings of its services, including brokers */
   env: Record<string, string>;
   brokers: BrokerControl;
+  clocks: WrongClocks;
   endpoints: Endpoints;
   /** the destination that is disabled */
   leaving: string;
@@ -41,10 +43,10 @@ const KILLED: Partial<Record<ProcessName, May>> = {
   all: ['flight', 'writes'],
 };
 const THAWED: Partial<Record<ProcessName, May>> = {
-  delivery: ['flight_until'],
+  delivery: ['flight_until', 'late'],
   router: ['writes'],
   retry: ['writes'],
-  all: ['flight_until', 'writes'],
+  all: ['flight_until', 'late', 'writes'],
 };
 
 /**
@@ -120,6 +122,8 @@ export class Injector {
         await endpoints.mendedDown();
         await pause(act.forMs);
         return endpoints.mendedUp();
+      case 'clock':
+        return this.#during(act, NOTHING, () => this.#setClock(act));
       case 'switch_off':
         return this.#switchOff();
       case 'url_gone':
@@ -181,6 +185,15 @@ export class Injector {
     this.victims.note(leaves.what);
     await second.end(act.leaves);
     leaves.until = Date.now();
+  }
+
+  /** A process that starts meanwhile has a right clock. */
+  async #setClock({ process, byMs, forMs }: Extract<Act, { kind: 'clock' }>): Promise<void> {
+    const { clocks } = this.victims;
+    const pids = await this.#pids(process);
+    for (const pid of pids) clocks.set(pid, byMs);
+    await pause(forMs);
+    for (const pid of pids) clocks.setRight(pid);
   }
 
   async #switchOff(): Promise<void> {
@@ -269,6 +282,7 @@ function turnOf(act: Act): string {
       return 'broker';
     case 'second_delivery':
     case 'endpoint_down':
+    case 'clock':
       return act.kind;
     case 'kill':
     case 'stop':

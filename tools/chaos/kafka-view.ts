@@ -1,6 +1,8 @@
 import { type Admin, logLevel } from 'kafkajs';
 import { type KafkaAddress } from '../../shared/kafka/client/connection';
+import { connectLogs } from '../../shared/kafka/client/consumer-brokers';
 import { kafkajsClient } from '../../shared/kafka/client/patches';
+import { DirectReader } from '../../shared/kafka/reader';
 
 /** Queries Kafka from outside: leaders, replicas in sync, and unread records. */
 
@@ -8,16 +10,19 @@ const GROUPS = ['router', 'delivery', 'retry'];
 
 export class KafkaView {
   readonly #admin: Admin;
+  readonly #reader: DirectReader;
 
   private constructor(
     kafka: KafkaAddress,
     private readonly prefix: string,
   ) {
-    this.#admin = kafkajsClient({
+    const client = kafkajsClient({
       ...kafka,
       clientId: 'chaos',
       logLevel: logLevel.NOTHING,
-    }).admin();
+    });
+    this.#admin = client.admin();
+    this.#reader = new DirectReader(() => connectLogs(client, '__consumer_offsets'), '');
   }
 
   static async open(kafka: KafkaAddress, prefix: string): Promise<KafkaView> {
@@ -52,13 +57,12 @@ export class KafkaView {
       for (const { topic, partitions } of await this.#admin.fetchOffsets({
         groupId: `${this.prefix}waypost-${group}`,
       })) {
-        const ends = await this.#admin.fetchTopicOffsets(topic);
-        for (const { partition, high } of ends) {
+        for (const { partition, high } of await this.#reader.ranges(topic)) {
           const offset = Number(
             partitions.find((entry) => entry.partition === partition)?.offset ?? -1,
           );
-          open += Number(high) - Math.max(0, offset);
-          written += Number(high);
+          open += high - Math.max(0, offset);
+          written += high;
         }
       }
     }
@@ -66,6 +70,7 @@ export class KafkaView {
   }
 
   async close(): Promise<void> {
+    await this.#reader.close();
     await this.#admin.disconnect();
   }
 }

@@ -34,6 +34,7 @@ export function violationsOf(verdict: Verdict): string[] {
     });
     violations.push(`${what}: ${some.length} (${shown.join('; ')})`);
   }
+  violations.push(...verdict.misshown);
   return violations;
 }
 

@@ -14,12 +14,15 @@ import { callMaker, PARTS, type Role, ROLES } from './scenario';
 import { type Cluster, startCluster } from './cluster';
 import { type Endpoints, openEndpoints } from './endpoints';
 import { Injector } from './injector';
-import { type Evidence, verifyRun, type Verdict } from './verify-run';
+import { type Evidence, misshown, verifyRun, type Verdict } from './verify-run';
 import { KafkaView } from './kafka-view';
 import { type ChaosOptions } from './options';
 import { planFaults } from './fault-plan';
 import { randomOf } from '../harness/random';
 import { readHistory, traceMessages } from './read-history';
+import { readShownHistory } from './shown-history';
+import { deleteUsers } from './user-deletions';
+import { WrongClocks } from './wrong-clocks';
 import { describeVerdict, violationsOf } from './report';
 
 /** One run: a system under load, faults, a quiet phase, and the verdict. */
@@ -52,6 +55,8 @@ interface Scene {
   env: Record<string, string>;
   view: KafkaView;
   brokers: BrokerControl;
+  clocks: WrongClocks;
+  startedAt: number;
   sourceId: string;
   writeKey: string;
   destinations: Record<Role, string>;
@@ -68,8 +73,7 @@ export async function runChaos(
   let keep = options.keep;
   try {
     const scene = await setScene({ options, dir, say, undo });
-    const { load, injector } = await play(scene);
-    const outcome = await conclude(scene, load, injector);
+    const outcome = await conclude(scene, await play(scene));
     keep ||= outcome.violations.length > 0;
     if (keep) writeFileSync(join(dir, 'output.log'), scene.system.output());
     return { ...outcome, dir: keep ? dir : undefined };
@@ -101,7 +105,9 @@ async function setScene(from: {
     cluster = await startCluster(join(dir, 'cluster'), options.brokers);
     undo.push(cluster.stop);
   }
+  const clocks = new WrongClocks(join(dir, 'clocks'));
   const settings = {
+    ...clocks.env,
     WAYPOST_RETRY_DELAYS: '1s,3s',
     WAYPOST_RETRY_WINDOW: `${windowMs}ms`,
     WAYPOST_TIMEOUT: '5s',
@@ -125,7 +131,8 @@ async function setScene(from: {
   undo.push(() => view.close());
   const connected = await connect(system, endpoints);
   const brokers = cluster ? clusterBrokers(cluster, view) : embeddedBroker(system);
-  return { options, windowMs, dir, endpoints, system, env, view, brokers, ...connected, note };
+  const made = { options, windowMs, dir, startedAt, endpoints, system, env, view, brokers, clocks };
+  return { ...made, ...connected, note };
 }
 
 /** Creates a source, and a destination for each role; resolves when each has received a call. */
@@ -161,8 +168,15 @@ export async function connect(system: System, endpoints: Endpoints) {
   };
 }
 
-async function play(scene: Scene): Promise<{ load: Load; injector: Injector }> {
-  const { options, system, env, endpoints, brokers, note } = scene;
+interface Played {
+  load: Load;
+  injector: Injector;
+  /** ids of the `delete` messages that control has sent */
+  deletes: string[];
+}
+
+async function play(scene: Scene): Promise<Played> {
+  const { options, system, env, endpoints, brokers, clocks, note } = scene;
   const faults = planFaults({ ...options, longestOutageMs: scene.windowMs / 4 });
   const make = callMaker(randomOf(options.seed + 2));
   const load = startLoad({
@@ -172,7 +186,9 @@ async function play(scene: Scene): Promise<{ load: Load; injector: Injector }> {
     make,
   });
   const { leaving, gone } = scene.destinations;
-  const injector = new Injector({ system, env, brokers, endpoints, leaving, gone, note });
+  const injector = new Injector({ system, env, brokers, clocks, endpoints, leaving, gone, note });
+  const deletions = deleteUsers(system, endpoints.users, randomOf(options.seed + 3));
+  let deletes: string[];
   const startedAt = Date.now();
   const progress = setInterval(() => void tellProgress(scene, load, injector), PROGRESS_MS);
   try {
@@ -183,15 +199,17 @@ async function play(scene: Scene): Promise<{ load: Load; injector: Injector }> {
     await pause(Math.max(0, startedAt + options.forMs - Date.now()));
     note('no more faults');
     await injector.finish();
+    deletes = await deletions.stop();
     await load.stop(30_000);
     note('no more calls');
     // Judge a run that does not drain like any other: the verdict names the open deliveries.
     await drained(scene).catch((error: unknown) => void injector.failures.push(messageOf(error)));
   } finally {
     clearInterval(progress);
+    await deletions.stop();
     await load.stop(0);
   }
-  return { load, injector };
+  return { load, injector, deletes };
 }
 
 async function tellProgress(
@@ -228,10 +246,9 @@ async function drained({ view, windowMs }: Scene): Promise<void> {
 
 async function conclude(
   scene: Scene,
-  load: Load,
-  injector: Injector,
+  { load, injector, deletes }: Played,
 ): Promise<Omit<Outcome, 'dir'>> {
-  const { env, dir, sourceId, destinations, note } = scene;
+  const { system, env, dir, startedAt, sourceId, destinations, note } = scene;
   const { receipts } = scene.endpoints;
   note('reading what was written down');
   const { breaches, lastAsked } = scene.endpoints;
@@ -240,17 +257,24 @@ async function conclude(
     ...breaches.map(({ delivery }) => delivery),
   ]);
   const { history, commits } = await readHistory(env, watched);
+  const shown = await readShownHistory(
+    system,
+    destinations,
+    startedAt,
+    (found) => misshown({ destinations, history }, found).length === 0,
+  );
   const { disturbances } = injector;
   const evidence: Evidence = {
     sourceId,
     destinations,
-    acknowledged: load.acknowledged,
+    acknowledged: [...load.acknowledged, ...deletes],
     receipts,
     history,
     commits,
     disturbances,
     breaches,
     lastAsked,
+    shown,
   };
   const verdict = verifyRun(evidence);
   const violations = [...violationsOf(verdict), ...injector.failures];

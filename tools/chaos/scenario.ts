@@ -52,6 +52,17 @@ const MIX: Record<CallType, number> = {
   identify: 2,
 };
 const USERS = 500;
+/** The first ones of them are deleted during the run, again and again. */
+export const DELETED_USERS = 20;
+
+export function userName(number: number): string {
+  return `user-${String(number)}`;
+}
+
+/** Returns whether the user of a call is never deleted. */
+export function isKept(user: string | undefined): boolean {
+  return user === undefined || Number(user.replace('user-', '')) > DELETED_USERS;
+}
 
 /** Creates calls; each id contains its type, and is unique in the run. */
 export function callMaker(random: Random): () => Call {
@@ -61,7 +72,7 @@ export function callMaker(random: Random): () => Call {
     const type = random.one(deck);
     return aCall(type, {
       messageId: `${type}-${++made}`,
-      userId: `user-${random.between(1, USERS)}`,
+      userId: userName(random.between(1, USERS)),
     });
   };
 }

@@ -8,8 +8,9 @@ import {
   unexplainedBreaches,
 } from './explain-repeats';
 import { type Breach } from '../harness/standing-invariants';
-import { type Ends, type History } from './history';
+import { type Ends, type History, type Totals } from './history';
 import { type Receipts } from './receipts';
+import { LISTED, type ShownHistory } from './shown-history';
 
 /**
  * Verifies the promise from the responses to clients, the requests at the endpoints, and the
@@ -30,6 +31,8 @@ export interface Evidence {
   breaches: readonly Breach[];
   /** when each delivery last came to its endpoint, ms since 1970 */
   lastAsked: Record<Role, ReadonlyMap<string, number>>;
+  /** what control shows at the end */
+  shown: ShownHistory;
 }
 
 /** A delivery with a violation. */
@@ -81,6 +84,8 @@ export interface Verdict {
   repeats: Partial<Record<Role, RepeatsReport>>;
   /** number of requests that break a standing invariant, and those that no fault explains */
   breaches: { total: number; unexplained: Breach[] };
+  /** what control shows and did not happen, or the other way round; must be empty */
+  misshown: string[];
 }
 
 /** Verifies each acknowledged message at each destination, and each repeat at the healthy ones. */
@@ -109,7 +114,55 @@ export function verifyRun(evidence: Evidence): Verdict {
     total: breaches.length,
     unexplained: unexplainedBreaches(breaches, evidence),
   };
+  verdict.misshown = misshown(evidence, evidence.shown);
   return verdict;
+}
+
+/** Returns what control shows and did not happen, or the other way round. */
+export function misshown(
+  { destinations, history }: Pick<Evidence, 'destinations' | 'history'>,
+  { delivered, rows }: ShownHistory,
+): string[] {
+  const { deliveries } = history.totalsOf(destinations[LISTED]);
+  const counts = ROLES.flatMap((role) =>
+    miscounted(role, delivered[role], history.totalsOf(destinations[role])),
+  );
+  return [...counts, ...mislisted(deliveries, rows)];
+}
+
+/**
+ * Compares the counts of control with the records. What was delivered to a user is not counted if
+ * control reads it after the deletion of the user.
+ */
+function miscounted(
+  role: Role,
+  counted: number,
+  { delivered, deliveredOfKept }: Readonly<Totals>,
+): string[] {
+  if (deliveredOfKept <= counted && counted <= delivered) return [];
+  return [
+    `${role}: ${String(counted)} counted as delivered, ` +
+      `${String(deliveredOfKept)} to ${String(delivered)} were`,
+  ];
+}
+
+/**
+ * Compares the list of a destination with the records: it shows each delivery once. Those of users
+ * who are deleted may be missing.
+ * @param deliveries whether the user of each is never deleted
+ * @param rows how often each is listed
+ */
+export function mislisted(
+  deliveries: ReadonlyMap<string, boolean>,
+  rows: ReadonlyMap<string, number>,
+): string[] {
+  const twice = [...rows].filter(([, times]) => times > 1).length;
+  const missing = [...deliveries].filter(([id, isOfKept]) => isOfKept && !rows.has(id)).length;
+  const unknown = [...rows.keys()].filter((id) => !deliveries.has(id)).length;
+  const found = { 'listed twice': twice, 'not listed': missing, 'listed, and unknown': unknown };
+  return Object.entries(found).flatMap(([what, count]) =>
+    count === 0 ? [] : [`${LISTED}: ${String(count)} deliveries ${what}`],
+  );
 }
 
 function judgeDelivery(verdict: Verdict, evidence: Evidence, about: Omit<Finding, 'why'>): void {
@@ -166,5 +219,6 @@ function newVerdict(): Verdict {
     contradictions: [],
     repeats: {},
     breaches: { total: 0, unexplained: [] },
+    misshown: [],
   };
 }

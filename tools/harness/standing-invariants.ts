@@ -1,3 +1,5 @@
+import { type DeletionInvariant } from './deleted-users';
+
 /**
  * What holds for every delivery at every moment, whatever endpoints, users and processes do. The
  * simulator and chaos report what they see, each with its own clock; the rules are here, once.
@@ -24,7 +26,7 @@ export interface DeliveryRequest {
 
 /** A request that breaks an invariant. */
 export interface Breach {
-  what: StandingInvariant;
+  what: StandingInvariant | DeletionInvariant;
   delivery: string;
   url: string;
   /** when the previous request of the delivery to the URL began, ms */

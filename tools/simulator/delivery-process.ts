@@ -190,7 +190,9 @@ export class DeliveryProcess {
     // What the process holds before it gives it to a lane waits for no turn there.
     const endpoint = waiting.endpoints.find(({ origin }) => origin === request.origin);
     const firstWaiting = endpoint ? this.#lanes.of(endpoint).queuedFirst : 0;
-    const openThere = this.crowd.began(request.origin, waiting.kind, request, firstWaiting);
+    const { sharesSockets } = this.#lanes;
+    const queued = { firstWaiting, sharesSockets };
+    const openThere = this.crowd.began(request.origin, waiting.kind, request, queued);
     const { deliveryId: delivery, origin: url } = request;
     const { label, waitedMs } = book.sent({ delivery, url, process: this.around.name }, now);
     this.around.users.began(request, this.around.name, now);

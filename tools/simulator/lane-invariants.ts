@@ -25,6 +25,14 @@ interface Outage {
   successes: number;
 }
 
+/** What the process says of the queue of a lane when a request begins. */
+interface Queued {
+  /** number of first attempts in it */
+  firstWaiting: number;
+  /** sockets are given in turns over all lanes */
+  sharesSockets: boolean;
+}
+
 /** Retries may be a turn or two ahead of one in four. */
 const AHEAD = 2 * DUE_SHARE;
 
@@ -50,13 +58,12 @@ export class Crowd {
 
   /**
    * @param request identifies it in `ended`
-   * @param firstWaiting number of first attempts in the queue of its lane
    * @returns the number of open requests in its lane
    */
-  began(name: string, kind: 'fresh' | 'due', request: object, firstWaiting: number): number {
+  began(name: string, kind: 'fresh' | 'due', request: object, queued: Queued): number {
     const lane = this.#lane(name);
     this.#checkPlaces(lane);
-    this.#checkTurn(lane, kind, firstWaiting);
+    this.#checkTurn(lane, kind, queued);
     if (lane.open++ === 0) this.#lanesOpen++;
     this.#open++;
     if (lane.open > this.bounds.ceiling) this.book.violate('a lane above its ceiling');
@@ -89,13 +96,11 @@ export class Crowd {
     }
   }
 
-  #checkTurn(lane: LaneSeen, kind: 'fresh' | 'due', firstWaiting: number): void {
-    const { total, reserve } = this.bounds.pool;
-    // When sockets are short, the pool assigns turns, and counts them over all lanes.
+  #checkTurn(lane: LaneSeen, kind: 'fresh' | 'due', { firstWaiting, sharesSockets }: Queued): void {
     // Those whose turn it was may have left without a request, as calls of deleted users do.
     const left = Math.max(0, lane.firstWaiting - firstWaiting);
     lane.firstWaiting = firstWaiting;
-    if (firstWaiting === 0 || this.#open + 1 >= total - reserve) lane.ahead = 0;
+    if (firstWaiting === 0 || sharesSockets) lane.ahead = 0;
     else {
       lane.ahead = Math.max(
         0,

@@ -120,6 +120,11 @@ export class LaneRegistry {
     return this.#backlog >= ENOUGH_WAITING;
   }
 
+  /** True while lanes wait for sockets: then these are given in turns over all lanes. */
+  get sharesSockets(): boolean {
+    return this.#shared.sockets.contended;
+  }
+
   #countBacklog(): number {
     let count = 0;
     for (const lane of this.#lanes.values()) {

@@ -23,7 +23,6 @@ import { EPOCH_END, LIST_OFFSETS } from '../protocol/offset-requests';
 import { PRODUCE } from '../protocol/produce-request';
 import { type ByteReader } from '../protocol/bytes';
 import { createCluster } from './cluster';
-import { acceptMetadata } from './leaderless';
 import { type Api, type Connection, type Write, Wire } from './wire';
 
 /**
@@ -45,7 +44,7 @@ interface Cluster {
   disconnect(): Promise<void>;
   refreshMetadata(): Promise<void>;
   findBroker(node: { nodeId: number }): Promise<Broker>;
-  brokerPool: Parameters<typeof acceptMetadata>[0]['brokerPool'] & {
+  brokerPool: {
     versions: Versions | null;
     findConnectedBroker(): Promise<Broker>;
   };
@@ -93,8 +92,6 @@ export class Brokers {
   /** @param topic any topic: without one, kafkajs would read the metadata of all */
   constructor(client: KafkaJs, topic: string) {
     this.#cluster = createCluster(client) as Cluster;
-    // A topic that is missing, or forbidden, must not hide the brokers.
-    acceptMetadata(this.#cluster, () => true);
     this.#cluster.targetTopics.add(topic);
   }
 

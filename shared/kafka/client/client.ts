@@ -14,7 +14,6 @@ import { type TopicPartition } from '../consumer/partition';
 import { KafkaConsumption } from '../consumer/consumer';
 import { type FetchWait } from '../idle-wait';
 import { connectConsumer, connectLogs } from './consumer-brokers';
-import { allowLeaderless } from './leaderless';
 import { type Kafka } from '../port';
 import { connectRequestSender } from './request-sender';
 import { DirectReader, orUnavailable, readGroup } from '../reader';
@@ -43,12 +42,11 @@ export async function connectKafka(
       'kafka.password_in_clear',
     );
   }
-  const plain = kafkajsClient({
+  const client = kafkajsClient({
     ...clientConfig(settings),
     clientId: `waypost-${options.clientId}`,
     logCreator: kafkaLogger(log),
   });
-  const client = allowLeaderless(plain);
   const admin = client.admin();
   const since = performance.now();
   await connectAdmin(admin, requireBrokers(settings));
@@ -61,10 +59,12 @@ export async function connectKafka(
     log,
     replication: settings.WAYPOST_REPLICATION ?? 3,
   };
-  await createTopics(admin, topics);
+  const reader = new DirectReader(() => connectLogs(client, prefix + CONFIG), prefix);
+  await createTopics(admin, reader, topics);
   return port({
     client,
     admin,
+    reader,
     prefix,
     topics,
     rack: settings.KAFKA_CLIENT_RACK,
@@ -76,6 +76,7 @@ export async function connectKafka(
 interface PortParts {
   client: KafkaJs;
   admin: Admin;
+  reader: DirectReader;
   prefix: string;
   topics: CreateTopicsOptions;
   /** where this process runs; consumers then read from a replica there */
@@ -85,8 +86,16 @@ interface PortParts {
   log: Log;
 }
 
-function port({ client, admin, prefix, topics, rack = '', othersReturned, log }: PortParts): Kafka {
-  const reader = new DirectReader(() => connectLogs(client, prefix + CONFIG), prefix);
+function port({
+  client,
+  admin,
+  reader,
+  prefix,
+  topics,
+  rack = '',
+  othersReturned,
+  log,
+}: PortParts): Kafka {
   return {
     read: (at) => reader.read(at),
     committed: (group, topic) =>
@@ -134,7 +143,7 @@ function port({ client, admin, prefix, topics, rack = '', othersReturned, log }:
       const all = await admin.listTopics();
       return all.flatMap((topic) => (topic.startsWith(prefix) ? [topic.slice(prefix.length)] : []));
     },
-    setRetention: () => setRetention(admin, topics),
+    setRetention: () => setRetention(admin, reader, topics),
     close: async () => {
       await reader.close();
       await admin.disconnect();

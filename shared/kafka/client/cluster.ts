@@ -11,24 +11,11 @@ const METADATA_MAX_AGE_MS = 300_000;
 
 /** Returns an unconnected cluster. The caller declares the parts of it that it uses. */
 export function createCluster(client: KafkaJs): unknown {
-  return clusterMaker(client).make({
-    metadataMaxAge: METADATA_MAX_AGE_MS,
-    allowAutoTopicCreation: false,
-  });
-}
-
-/**
- * Finds the method with which kafkajs makes the connections of its producers, consumers and admins.
- */
-export function clusterMaker(client: KafkaJs): {
-  symbol: symbol;
-  make: (options: object) => unknown;
-} {
   const symbol = Object.getOwnPropertySymbols(client).find(
     (each) => each.description === CREATE_CLUSTER,
   );
   const make =
     symbol && (client as unknown as Record<symbol, (options: object) => unknown>)[symbol];
   if (!make) throw new Error('this version of kafkajs is not supported');
-  return { symbol, make };
+  return make({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
 }

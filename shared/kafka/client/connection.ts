@@ -2,7 +2,6 @@ import { AppError, messageOf } from '../../runtime/errors';
 import { requireBrokers, type Settings } from '../../runtime/settings';
 import { type Admin, type Kafka as KafkaJs, type KafkaConfig, logLevel } from 'kafkajs';
 import { sleep } from '../../runtime/async';
-import { allowLeaderless } from './leaderless';
 import { type Log } from '../../telemetry/log';
 import { kafkajsClient } from './patches';
 import { readSettingFile, saslOf } from '../sasl/sasl';
@@ -129,8 +128,7 @@ export type Look = { state: 'ready' } | { state: 'away' | 'refuses_groups'; reas
 
 /** Probes Kafka once, within the timeout of a request. */
 export async function probeKafka(address: KafkaAddress): Promise<Look> {
-  const client = briefClient(address, 'waypost-ready');
-  const admin = allowLeaderless(client).admin({ retry: { retries: 0 } });
+  const admin = briefClient(address, 'waypost-ready').admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
     const { controller } = await admin.describeCluster();

@@ -1,7 +1,7 @@
-import { type Admin, ConfigResourceTypes, type ITopicConfig } from 'kafkajs';
+import { type Admin, ConfigResourceTypes } from 'kafkajs';
 import { AppError, messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
-import { START_WITHIN_MS, whileLeadersAreFound } from './leaderless';
+import { type DirectReader } from '../reader';
 import { TOMBSTONES_MS, type TopicSpec } from '../topics';
 
 /** Creates missing topics, and reports where existing ones differ from their specification. */
@@ -9,6 +9,11 @@ import { TOMBSTONES_MS, type TopicSpec } from '../topics';
 const HOUR_MS = 3_600_000;
 const WEEK_MS = 168 * HOUR_MS;
 const TOMBSTONES = 'delete.retention.ms';
+/** A loaded broker may need this long for the leaders of some hundred new partitions. */
+const START_WITHIN_MS = 60_000;
+
+/** Looks topics up, by their names without the prefix. */
+type TopicReader = Pick<DirectReader, 'ranges' | 'partitionCounts'>;
 
 export interface CreateTopicsOptions {
   prefix: string;
@@ -23,7 +28,11 @@ export interface CreateTopicsOptions {
  * differences are logged.
  * @throws AppError `cannot_start` if a topic cannot be created
  */
-export async function createTopics(admin: Admin, options: CreateTopicsOptions): Promise<void> {
+export async function createTopics(
+  admin: Admin,
+  reader: TopicReader,
+  options: CreateTopicsOptions,
+): Promise<void> {
   const { prefix, specs, replication } = options;
   const existing = new Set(await admin.listTopics());
   const missing = specs.filter((spec) => !existing.has(prefix + spec.name));
@@ -38,7 +47,13 @@ export async function createTopics(admin: Admin, options: CreateTopicsOptions): 
           value,
         })),
       }));
-      await createReadyTopics(admin, topics);
+      // kafkajs itself waits for leaders for a few seconds only.
+      await admin.createTopics({ topics, waitForLeaders: false });
+      // A new leader refuses records for a moment, and a partly failed request is written again as
+      // a whole.
+      const names = missing.map(({ name }) => name);
+      await reader.partitionCounts(names, START_WITHIN_MS);
+      for (const name of names) await reader.ranges(name, undefined, START_WITHIN_MS);
       options.log.info({ topics: missing.map((spec) => spec.name) }, 'topics.created');
     } catch (error) {
       throw new AppError(
@@ -53,24 +68,10 @@ export async function createTopics(admin: Admin, options: CreateTopicsOptions): 
   }
   await reportDifferences(
     admin,
+    reader,
     options,
     specs.filter((spec) => !missing.includes(spec)),
   );
-}
-
-/**
- * Creates topics and waits until each partition has a leader. kafkajs itself waits for a few
- * seconds only, which some hundred partitions of a loaded broker exceed, and fails at a broker that
- * has not heard of the topic yet.
- * @throws the error of Kafka, also after a minute without leaders
- */
-export async function createReadyTopics(admin: Admin, topics: ITopicConfig[]): Promise<void> {
-  await admin.createTopics({ topics, waitForLeaders: false });
-  // A new leader refuses records for a moment, and a partly failed request is written again as a
-  // whole.
-  for (const { topic } of topics) {
-    await whileLeadersAreFound(() => admin.fetchTopicOffsets(topic), START_WITHIN_MS);
-  }
 }
 
 /**
@@ -102,10 +103,16 @@ export function topicConfig(spec: TopicSpec, replication: number): Record<string
 
 async function reportDifferences(
   admin: Admin,
+  reader: TopicReader,
   options: CreateTopicsOptions,
   specs: TopicSpec[],
 ): Promise<void> {
-  for (const { topic, setting, has, wants } of await findDifferences(admin, options, specs)) {
+  for (const { topic, setting, has, wants } of await findDifferences(
+    admin,
+    reader,
+    options,
+    specs,
+  )) {
     if (setting !== 'partitions') options.log.warn({ topic, setting, has, wants }, 'topic.differs');
     else if (Number(wants) === 1 && Number(has) > 1) {
       throw new AppError('cannot_start', `topic ${topic} has ${has} partitions and must have one`);
@@ -128,14 +135,14 @@ export interface TopicDifference {
 /** Compares existing topics with their specification. @param specs only of existing topics */
 export async function findDifferences(
   admin: Admin,
+  reader: Pick<TopicReader, 'partitionCounts'>,
   { prefix, partitions, replication }: Omit<CreateTopicsOptions, 'log' | 'specs'>,
   specs: TopicSpec[],
 ): Promise<TopicDifference[]> {
   if (specs.length === 0) return [];
-  const names = specs.map((spec) => prefix + spec.name);
   // Another process may have created them just now.
-  const { topics } = await whileLeadersAreFound(
-    () => admin.fetchTopicMetadata({ topics: names }),
+  const counts = await reader.partitionCounts(
+    specs.map(({ name }) => name),
     START_WITHIN_MS,
   );
   const { resources } = await admin.describeConfigs({
@@ -146,10 +153,7 @@ export async function findDifferences(
     const topic = prefix + spec.name;
     const entries = resources.find((r) => r.resourceName === topic)?.configEntries ?? [];
     const found = entries.map(({ configName, configValue }) => [configName, configValue] as const);
-    const has = new Map([
-      ...found,
-      ['partitions', String(topics.find((t) => t.name === topic)?.partitions.length ?? 0)],
-    ]);
+    const has = new Map([...found, ['partitions', String(counts.get(spec.name) ?? 0)]]);
     const wants = {
       partitions: String(spec.partitions === 'one' ? 1 : partitions),
       ...topicConfig(spec, replication),

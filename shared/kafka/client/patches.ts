@@ -18,6 +18,9 @@ import { patchHalfConnections } from './half-connected';
  * The queue has a Map of requests in flight, which keeps past requests with their records and
  * answers until a full garbage collection (compacting-map.ts).
  *
+ * Metadata counts also if it has errors: kafkajs would throw the first one, so that one partition
+ * without a leader, or one topic that is missing, would hide all others, and the brokers.
+ *
  * A broker whose first answer is late does not count as connected (half-connected.ts).
  */
 
@@ -55,6 +58,13 @@ class StartedRequests extends CompactingMap<number, InFlight> {
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
 const queues = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
 
+interface Metadata {
+  protocol: (by: { version: number }) => (input: object) => { request: unknown; response: object };
+}
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
+const metadata = require('kafkajs/src/protocol/requests/metadata') as Metadata;
+
 /**
  * Marks kafkajs as patched. Services that share a process share kafkajs, but each has a copy of
  * this module.
@@ -73,7 +83,16 @@ export function patchKafkajs(): void {
   if (marked[PATCHED]) return;
   marked[PATCHED] = true;
   patchRequestQueues();
+  patchMetadata();
   patchHalfConnections();
+}
+
+function patchMetadata(): void {
+  const { protocol } = metadata;
+  metadata.protocol = (by) => (input) => {
+    const { request, response } = protocol(by)(input);
+    return { request, response: { ...response, parse: (data: unknown) => Promise.resolve(data) } };
+  };
 }
 
 function patchRequestQueues(): void {

@@ -1,10 +1,11 @@
 import { type Admin, ConfigResourceTypes } from 'kafkajs';
 import { messageOf } from '../../runtime/errors';
 import { type Settings } from '../../runtime/settings';
+import { DirectReader } from '../reader';
 import { briefClient, kafkaAddress } from './connection';
+import { connectLogs } from './consumer-brokers';
 import { findDifferences, type TopicDifference } from './create-topics';
-import { readBounds } from './leaderless';
-import { DUE, MESSAGES, specsOf, tierDelayMs, TIER_PREFIX, WEBHOOKS } from '../topics';
+import { CONFIG, DUE, MESSAGES, specsOf, tierDelayMs, TIER_PREFIX, WEBHOOKS } from '../topics';
 
 /** Inspects the topics and consumer groups of a system without creating any. */
 
@@ -17,7 +18,7 @@ export interface TopicFindings {
 
 /** Compares all topics with their specification. @throws if Kafka does not answer */
 export async function inspectTopics(settings: Settings): Promise<TopicFindings> {
-  return withAdmin(settings, async (admin) => {
+  return withKafka(settings, async (admin, reader) => {
     const prefix = settings.WAYPOST_TOPIC_PREFIX;
     const specs = specsOf(settings);
     const existing = new Set(await admin.listTopics());
@@ -29,7 +30,7 @@ export async function inspectTopics(settings: Settings): Promise<TopicFindings> 
     };
     return {
       missing: specs.filter((spec) => !present.includes(spec)).map(({ name }) => prefix + name),
-      differences: await findDifferences(admin, wanted, present),
+      differences: await findDifferences(admin, reader, wanted, present),
       count: present.length,
     };
   });
@@ -57,7 +58,7 @@ export async function inspectOffsets(settings: Settings): Promise<OffsetFindings
   const specs = specsOf(settings);
   const tiers = specs.map(({ name }) => name).filter((name) => name.startsWith(TIER_PREFIX));
   const reads = { router: [MESSAGES], delivery: [WEBHOOKS, DUE], retry: tiers };
-  return withAdmin(settings, async (admin) => {
+  return withKafka(settings, async (admin, reader) => {
     const prefix = settings.WAYPOST_TOPIC_PREFIX;
     // This comes first, because kafkajs finds coordinators only once it knows the brokers.
     const { brokers } = await admin.describeCluster();
@@ -65,15 +66,17 @@ export async function inspectOffsets(settings: Settings): Promise<OffsetFindings
     for (const [service, topics] of Object.entries(reads)) {
       const group = `${prefix}waypost-${service}`;
       const committed = await admin.fetchOffsets({ groupId: group });
-      for (const topic of topics.map((name) => prefix + name)) {
+      for (const name of topics) {
+        const topic = prefix + name;
         const found = committed.find((each) => each.topic === topic)?.partitions ?? [];
         const known = new Set(
           found.filter(({ offset }) => Number(offset) >= 0).map(({ partition }) => partition),
         );
-        const bounds = await readBounds(admin, topic);
-        const waiting = await firstNotDue(admin, topic, prefix);
-        const partitions = [...bounds].flatMap(([number, { low, high }]) =>
-          Math.min(high, waiting.get(number) ?? high) > low && !known.has(number) ? [number] : [],
+        const waiting = await firstNotDue(reader, name);
+        const partitions = (await reader.ranges(name)).flatMap(({ partition, low, high }) =>
+          Math.min(high, waiting.get(partition) ?? high) > low && !known.has(partition)
+            ? [partition]
+            : [],
         );
         if (partitions.length > 0) {
           uncommitted.push({ group, topic, partitions: partitions.sort((a, b) => a - b) });
@@ -100,17 +103,13 @@ const LEAVES_WITHIN_MS = 60_000;
  * nothing while it only waits. Empty for another topic.
  */
 async function firstNotDue(
-  admin: Admin,
+  reader: Pick<DirectReader, 'ranges'>,
   topic: string,
-  prefix: string,
 ): Promise<Map<number, number>> {
-  const tierMs = tierDelayMs(topic.slice(prefix.length));
+  const tierMs = tierDelayMs(topic);
   if (tierMs === undefined) return new Map();
-  const offsets = await admin.fetchTopicOffsetsByTimestamp(
-    topic,
-    Date.now() - tierMs - LEAVES_WITHIN_MS,
-  );
-  return new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));
+  const ranges = await reader.ranges(topic, Date.now() - tierMs - LEAVES_WITHIN_MS);
+  return new Map(ranges.map(({ partition, low }) => [partition, low]));
 }
 
 async function offsetsRetention(
@@ -139,12 +138,19 @@ async function offsetsRetention(
   }
 }
 
-async function withAdmin<T>(settings: Settings, ask: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = briefClient(kafkaAddress(settings), 'waypost-inspect').admin();
+async function withKafka<T>(
+  settings: Settings,
+  ask: (admin: Admin, reader: DirectReader) => Promise<T>,
+): Promise<T> {
+  const client = briefClient(kafkaAddress(settings), 'waypost-inspect');
+  const prefix = settings.WAYPOST_TOPIC_PREFIX;
+  const reader = new DirectReader(() => connectLogs(client, prefix + CONFIG), prefix);
+  const admin = client.admin();
   await admin.connect();
   try {
-    return await ask(admin);
+    return await ask(admin, reader);
   } finally {
+    await reader.close();
     await admin.disconnect();
   }
 }

@@ -1,5 +1,6 @@
 import { type Admin, ConfigResourceTypes, ConfigSource } from 'kafkajs';
 import { messageOf } from '../../runtime/errors';
+import { type DirectReader } from '../reader';
 import { type CreateTopicsOptions, findDifferences, topicConfig } from './create-topics';
 
 /** Changes the retention of existing topics to WAYPOST_TOPIC_RETENTION. */
@@ -11,10 +12,15 @@ const CHANGED = ['retention.ms', 'segment.ms'] as const;
  * Alters the topics whose retention is set and differs. Logs where Kafka refuses it, because
  * deliveries go on.
  */
-export async function setRetention(admin: Admin, options: CreateTopicsOptions): Promise<void> {
+export async function setRetention(
+  admin: Admin,
+  reader: Pick<DirectReader, 'partitionCounts'>,
+  options: CreateTopicsOptions,
+): Promise<void> {
   const { prefix, specs, replication, log } = options;
   const differences = await findDifferences(
     admin,
+    reader,
     options,
     specs.filter(({ retentionIsSet }) => retentionIsSet),
   );

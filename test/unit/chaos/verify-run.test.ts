@@ -4,10 +4,11 @@ import { type Role, ROLES } from '../../../tools/chaos/scenario';
 import { Commits } from '../../../tools/chaos/commits';
 import { type Disturbance, IN_FLIGHT_MS } from '../../../tools/chaos/explain-repeats';
 import { History } from '../../../tools/chaos/history';
-import { type Evidence, verifyRun } from '../../../tools/chaos/verify-run';
+import { type Evidence, mislisted, verifyRun } from '../../../tools/chaos/verify-run';
 import { encodeNote } from '../../../shared/kafka/consumer/last-commit';
 import { type Breach } from '../../../tools/harness/standing-invariants';
 import { Receipts } from '../../../tools/chaos/receipts';
+import { LISTED, type ShownHistory } from '../../../tools/chaos/shown-history';
 import { violationsOf } from '../../../tools/chaos/report';
 
 const note = (runs: number[]) => encodeNote(0, { owner: 1, last: undefined, runs });
@@ -34,6 +35,20 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
   const lastAsked = Object.fromEntries(
     ROLES.map((role) => [role, new Map<string, number>()]),
   ) as Record<Role, Map<string, number>>;
+  /** what control shows, and should not */
+  const wrong: { delivered: Partial<Record<Role, number>>; rows: Map<string, number> } = {
+    delivered: {},
+    rows: new Map(),
+  };
+  const shown = (): ShownHistory => {
+    const counted = ROLES.map((role) => [role, history.totalsOf(role).delivered] as const);
+    const delivered = { ...Object.fromEntries(counted), ...wrong.delivered } as Record<
+      Role,
+      number
+    >;
+    const rows = [...history.totalsOf(LISTED).deliveries.keys()].map((id) => [id, 1] as const);
+    return { delivered, rows: new Map([...rows, ...wrong.rows]) };
+  };
   const evidence: Evidence = {
     sourceId: SOURCE,
     destinations,
@@ -44,11 +59,15 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
     disturbances,
     breaches,
     lastAsked,
+    get shown() {
+      return shown();
+    },
   };
   const event = (message: string, role: Role, what: object) => {
     const record = { topic: 'webhooks', partition: 0, offset: 1 };
     const about = {
       delivery: idOf(message, role),
+      destination: role,
       at: new Date(T).toISOString(),
       n: 1,
       hop: 0,
@@ -84,6 +103,7 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
       }),
     history,
     breaches,
+    wrong,
     asked: (message: string, role: Role, at: number) =>
       lastAsked[role].set(idOf(message, role), at),
     /**
@@ -512,5 +532,80 @@ describe('the standing invariants', () => {
     expect(run.verdict().crimes.sentAfterCancellation).toEqual([]);
     run.asked('identify-1', 'leaving', T + 5_000);
     expect(run.verdict().crimes.sentAfterCancellation).toMatchObject([{ message: 'identify-1' }]);
+  });
+});
+
+describe('what control shows', () => {
+  const rejected = () => {
+    const run = delivered();
+    run.take('group-1', 'steady');
+    run.delivered('group-1', 'steady');
+    run.dead('group-1', 'rejecting', 'rejected');
+    return run;
+  };
+
+  test('violates nothing if it is what happened', () => {
+    expect(rejected().verdict().misshown).toEqual([]);
+  });
+
+  test.each([3, 1, 0])('a count of %i in place of 2 is a violation', (counted) => {
+    const run = rejected();
+    run.wrong.delivered.steady = counted;
+    const [violation] = run.violations();
+    expect(violation).toBe(`steady: ${String(counted)} counted as delivered, 2 to 2 were`);
+  });
+
+  test('what went to a user before the deletion may be counted, or not', () => {
+    const run = rejected();
+    run.take('track-2', 'steady');
+    run.delivered('track-2', 'steady', { userId: 'user-20' });
+    for (const counted of [2, 3]) {
+      run.wrong.delivered.steady = counted;
+      expect(run.verdict().misshown).toEqual([]);
+    }
+    run.wrong.delivered.steady = 4;
+    expect(run.verdict().misshown).toHaveLength(1);
+  });
+
+  test.each<[string, number, string]>([
+    ['group-1', 2, 'rejecting: 1 deliveries listed twice'],
+    ['group-2', 1, 'rejecting: 1 deliveries listed, and unknown'],
+  ])('the row of %s %i times is a violation', (message, times, violation) => {
+    const run = rejected();
+    run.wrong.rows.set(idOf(message, 'rejecting'), times);
+    expect(run.violations()).toEqual([violation]);
+  });
+
+  test('a row that is missing is a violation, unless its user was deleted', () => {
+    const run = rejected();
+    const { deliveries } = run.history.totalsOf('rejecting');
+    expect(mislisted(deliveries, new Map())).toEqual(['rejecting: 1 deliveries not listed']);
+    deliveries.set(idOf('group-1', 'rejecting'), false);
+    expect(mislisted(deliveries, new Map())).toEqual([]);
+  });
+});
+
+describe('a call of a user who was deleted', () => {
+  const older = (atMs: number): Breach => ({
+    what: 'an older call after the delete of its user',
+    delivery: idOf('track-1', 'steady'),
+    url: 'steady',
+    previousAt: -Infinity,
+    notBefore: -Infinity,
+    atMs,
+  });
+  const frozen = kill(T, { what: 'freeze delivery', may: ['flight_until', 'late'] });
+
+  test.each<[string, Disturbance[], number, number]>([
+    ['and no fault', [], T, 1],
+    ['while its process stood still', [frozen], T + 500, 0],
+    ['when its process goes on', [frozen], T + 1_500, 0],
+    ['long after its process stood still', [frozen], T + 3_000, 1],
+    ['after a kill', [kill(T)], T + 500, 1],
+  ])('that comes after the delete, %s', (_, faults, atMs, unexplained) => {
+    const run = delivered(faults);
+    run.breaches.push(older(atMs));
+    expect(run.verdict().breaches.unexplained).toHaveLength(unexplained);
+    expect(run.violations()).toHaveLength(unexplained);
   });
 });

@@ -76,6 +76,33 @@ test('a range is looked up again while a leader is missing', async () => {
   expect(await ranges).toEqual([{ partition: 0, low: 0, high: 50 }]);
 });
 
+test('a topic that a broker does not know yet is looked up again', async () => {
+  const broker = faultyBroker(50);
+  const logs = logsOf('messages', [broker]);
+  let looks = 0;
+  const metadata = (topics: readonly string[]) =>
+    looks++ === 0 ? Promise.resolve(new Map()) : logs.metadata(topics);
+  // A partition without a leader counts.
+  broker.leads = false;
+  const reader = new DirectReader(() => Promise.resolve({ ...logs, metadata }), '');
+  const counts = reader.partitionCounts(['messages'], 5_000);
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect([await counts, looks]).toEqual([new Map([['messages', 1]]), 2]);
+});
+
+test.each([
+  ['is missing', 0, 'kafka_unavailable'],
+  ['may not be seen', ERROR.topicForbidden, 'cannot_start'],
+])('a topic that %s is an error', async (_, errorCode, code) => {
+  const metadata = () =>
+    Promise.resolve(new Map([['messages', { errorCode, id: '', partitions: [] }]]));
+  const logs = { ...logsOf('messages', []), metadata };
+  const reader = new DirectReader(() => Promise.resolve(logs), '');
+  const counts = reader.partitionCounts(['messages'], 5_000).catch((error: unknown) => error);
+  await jest.advanceTimersByTimeAsync(6_000);
+  expect(await counts).toMatchObject({ code });
+});
+
 describe('reads of several partitions that begin together', () => {
   /** @param answer returns the partitions for which the broker has room, or an error of it */
   async function readAll(

@@ -189,12 +189,13 @@ describe('the crowd of requests', () => {
   const aCrowd = () => {
     const { book, wrong } = aBook();
     const crowd = new Crowd(book, bounds);
-    const begin = (lane: string, kind: 'fresh' | 'due' = 'fresh', firstWaiting = 0) => {
+    const queued = { firstWaiting: 0, sharesSockets: false };
+    const begin = (lane: string, kind: 'fresh' | 'due' = 'fresh') => {
       const request = {};
-      crowd.began(lane, kind, request, firstWaiting);
+      crowd.began(lane, kind, request, queued);
       return request;
     };
-    return { crowd, wrong, begin };
+    return { crowd, wrong, queued, begin };
   };
 
   test('a lane above its ceiling', () => {
@@ -217,13 +218,19 @@ describe('the crowd of requests', () => {
   });
 
   test('retries before first attempts: one in four is right', () => {
-    const { crowd, begin, wrong } = aCrowd();
-    const round = (kinds: ('fresh' | 'due')[], firstWaiting = 1) => {
-      for (const kind of kinds) crowd.ended('a', begin('a', kind, firstWaiting), true);
+    const { crowd, queued, begin, wrong } = aCrowd();
+    const round = (kinds: ('fresh' | 'due')[]) => {
+      for (const kind of kinds) crowd.ended('a', begin('a', kind), true);
     };
+    for (let i = 0; i < 5; i++) round(['fresh', 'due']);
+    queued.firstWaiting = 1;
     for (let i = 0; i < 20; i++) round(['fresh', 'fresh', 'fresh', 'due']);
-    for (let i = 0; i < 5; i++) round(['fresh', 'due'], 0);
     expect(wrong()).toEqual([]);
+    // Other lanes get the first attempts then.
+    queued.sharesSockets = true;
+    for (let i = 0; i < 5; i++) round(['fresh', 'due']);
+    expect(wrong()).toEqual([]);
+    queued.sharesSockets = false;
     for (let i = 0; i < 5; i++) round(['fresh', 'due']);
     expect(wrong()).toEqual(['retries before first attempts']);
   });

@@ -1,9 +1,5 @@
 import { type Admin, KafkaJSAggregateError, KafkaJSProtocolError } from 'kafkajs';
-import {
-  createReadyTopics,
-  createTopics,
-  findDifferences,
-} from '../../../../shared/kafka/client/create-topics';
+import { createTopics, findDifferences } from '../../../../shared/kafka/client/create-topics';
 import {
   CONFIG,
   PROFILES,
@@ -18,16 +14,19 @@ const compacted = topicSpecs({ retryDelaysMs: [], windowMs: DAY_MS }).filter(
   ({ cleanup }) => cleanup === 'compact',
 );
 
+/** Every topic has one partition, but that of the profiles two. */
+const reader = {
+  partitionCounts: (topics: readonly string[]) =>
+    Promise.resolve(new Map(topics.map((name) => [name, name === PROFILES ? 2 : 1]))),
+  ranges: () => Promise.resolve([]),
+};
+
 /**
  * Returns an admin for topics that keep tombstones for this time, and otherwise match their
  * specification.
  */
 function adminOf(tombstonesMs: number): Admin {
   const answers = {
-    fetchTopicMetadata: ({ topics }: { topics: string[] }) =>
-      Promise.resolve({
-        topics: topics.map((name) => ({ name, partitions: name === PROFILES ? [{}, {}] : [{}] })),
-      }),
     describeConfigs: ({ resources }: { resources: { name: string }[] }) =>
       Promise.resolve({
         resources: resources.map(({ name }) => ({
@@ -51,6 +50,7 @@ test.each([
   expect(compacted.map(({ name }) => name)).toEqual(expect.arrayContaining([CONFIG, PROFILES]));
   const found = await findDifferences(
     adminOf(tombstonesMs),
+    reader,
     { prefix: '', partitions: 2, replication: 1 },
     compacted,
   );
@@ -73,21 +73,21 @@ function refused(errors: Record<string, string>): Promise<void> {
     createTopics: () =>
       Promise.reject(new KafkaJSAggregateError('Topic creation errors', failures)),
   };
-  const specs = ['messages', 'messages.limited'].map((name): TopicSpec => ({
+  return createTopics(admin as unknown as Admin, reader, options);
+}
+
+const options = {
+  prefix: 'p.',
+  specs: ['messages', 'messages.limited'].map((name): TopicSpec => ({
     name,
     partitions: 'one',
     cleanup: 'delete',
     retentionMs: DAY_MS,
-  }));
-  const log = createLog('test', 'silent');
-  return createTopics(admin as unknown as Admin, {
-    prefix: 'p.',
-    specs,
-    partitions: 1,
-    replication: 3,
-    log,
-  });
-}
+  })),
+  partitions: 1,
+  replication: 3,
+  log: createLog('test', 'silent'),
+};
 
 test('without the right to create topics the error names them and the command', async () => {
   const errors = {
@@ -119,12 +119,22 @@ test('with fewer brokers than replicas, the error names the setting', async () =
   });
 });
 
-test('new topics are ready once a broker unaware of them finds their leaders', async () => {
-  const unknown = Object.assign(new Error('no such topic'), { type: 'UNKNOWN_TOPIC_OR_PARTITION' });
-  const fetchTopicOffsets = jest.fn().mockRejectedValueOnce(unknown).mockResolvedValue([]);
-  const create = jest.fn().mockResolvedValue(true);
-  const topics = ['a', 'b'].map((topic) => ({ topic }));
-  await createReadyTopics({ createTopics: create, fetchTopicOffsets } as unknown as Admin, topics);
-  expect(create.mock.calls).toEqual([[{ topics, waitForLeaders: false }]]);
-  expect(fetchTopicOffsets.mock.calls.flat()).toEqual(['a', 'a', 'b']);
+test('new topics are ready once their leaders are found', async () => {
+  const created: unknown[] = [];
+  const found: unknown[] = [];
+  const admin = {
+    listTopics: () => Promise.resolve(['p.messages']),
+    createTopics: (wanted: { topics: { topic: string }[]; waitForLeaders: boolean }) => {
+      created.push(wanted.waitForLeaders, ...wanted.topics.map(({ topic }) => topic));
+      return Promise.resolve(true);
+    },
+    describeConfigs: () => Promise.resolve({ resources: [] }),
+  };
+  const ranges = (...asked: unknown[]) => {
+    found.push(...asked);
+    return Promise.resolve([]);
+  };
+  await createTopics(admin as unknown as Admin, { ...reader, ranges }, options);
+  expect(created).toEqual([false, 'p.messages.limited']);
+  expect(found).toEqual(['messages.limited', undefined, 60_000]);
 });

@@ -123,3 +123,19 @@ test('answers in any order find their requests, and the remaining are rejected t
   queue.rejectAll(new Error('gone'));
   expect([ended.slice(1_000), queue.inflight.size]).toEqual([['gone', 'gone'], 0]);
 });
+
+test('metadata counts also if a topic or a partition in it has an error', async () => {
+  const { protocol } = jest.requireActual<{
+    protocol(by: { version: number }): (input: object) => {
+      response: { parse(data: object): Promise<object> };
+    };
+  }>('kafkajs/src/protocol/requests/metadata');
+  const { response } = protocol({ version: 6 })({ topics: [], allowAutoTopicCreation: false });
+  const data = {
+    topicMetadata: [
+      { topicErrorCode: 3, partitionMetadata: [] },
+      { topicErrorCode: 0, partitionMetadata: [{ partitionErrorCode: 5, leader: -1 }] },
+    ],
+  };
+  expect(await response.parse(data)).toBe(data);
+});
