@@ -333,7 +333,7 @@ describe("a deleted user's e-mail", () => {
       `/sources/${source.id}/events`,
     ];
     for (const path of paths) {
-      const { body } = await system.control('GET', path);
+      const { body } = await eventually(() => system.control('GET', path), PATIENT);
       const shown = JSON.stringify(body).replaceAll(encodeURIComponent(EMAIL), '');
       expect([path, shown.includes(EMAIL)]).toEqual([path, false]);
     }

@@ -45,7 +45,10 @@ export type Trouble = Pick<Notice, 'kind' | 'destination' | 'name' | 'since' | '
 export interface World {
   nowMs: number;
   settings: AlertSettings;
-  destinations: ReadonlyMap<string, Destination>;
+  destinations: {
+    get(id: string): Destination | undefined;
+    all(): readonly Destination[];
+  };
   /** of the destinations with trouble */
   health: ReadonlyMap<string, Health>;
   facts: readonly Fact[];
@@ -95,18 +98,21 @@ export function judge(world: World): Judgement {
   }
   const ends = certificateEnds(world.facts, nowMs);
   const filters = filtersIn(world.facts);
-  for (const destination of destinations.values()) {
+  for (const destination of destinations.all()) {
     if (!destination.enabled) continue;
-    const open = (noticesOf.get(destination.id) ?? []).filter(isOpen);
+    const open = noticesOf.get(destination.id)?.filter(isOpen) ?? NONE;
     found.troubles.push(
       ...expiring(destination, open, ends, nowMs),
       ...costly(destination, open, filters.get(destination.id), nowMs),
       ...disabledBy(destination, open),
     );
   }
-  found.troubles.push(...full(world, (noticesOf.get('') ?? []).filter(isOpen)));
+  found.troubles.push(...full(world, noticesOf.get('')?.filter(isOpen) ?? NONE));
   return found;
 }
+
+/** There may be ten thousands of destinations, and nearly all have no trouble. */
+const NONE: readonly Notice[] = [];
 
 function isOpen({ endedAt }: Notice): boolean {
   return endedAt === null;
@@ -277,7 +283,7 @@ function said({ error }: Health, { id, destination }: About) {
 }
 
 /** Long enough to renew a certificate by hand. */
-const EXPIRES_SOON_MS = 14 * 86_400_000;
+export const EXPIRES_SOON_MS = 14 * 86_400_000;
 
 /**
  * Returns the certificates that end soon or have ended. Only the first one to end begins a trouble.
@@ -288,6 +294,7 @@ function expiring(
   servers: ReadonlyMap<string, number>,
   nowMs: number,
 ): Trouble[] {
+  if (servers.size === 0 && webhooks.every(({ tls }) => !tls)) return [];
   const ends = webhooks
     .flatMap((webhook) => endsOf(webhook, servers, nowMs))
     .filter(({ at }) => at - nowMs < EXPIRES_SOON_MS)
@@ -396,6 +403,7 @@ const DISABLED_BY = {
  * notice.
  */
 function disabledBy({ id, name, webhooks }: Destination, open: readonly Notice[]): Trouble[] {
+  if (webhooks.every(({ disabled }) => !disabled)) return [];
   return webhooks.flatMap(({ id: webhook, origin, disabled }) => {
     if (!disabled || disabled.reason === 'user') return [];
     const since = Date.parse(disabled.at);

@@ -46,7 +46,10 @@ function decideFor(
     nowMs,
     settings,
     notices,
-    destinations: new Map(destination ? [[id, { ...destination, id }]] : []),
+    destinations: {
+      get: () => destination && { ...destination, id },
+      all: () => (destination ? [{ ...destination, id }] : []),
+    },
     health: new Map([[id, health]]),
     facts: [],
     fullProfiles: 0,
