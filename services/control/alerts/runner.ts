@@ -18,13 +18,13 @@ import { type History } from '../history/history';
 import { countDead, countPartly, openOf } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
 import { channelsOf } from './channels';
-import { COUNTED_KINDS, decide, type Decision } from './decide';
+import { decide, type Decision } from './decide';
 import { writeDisabledUrls } from './disabled-urls';
 import { type Health } from '../health/destination-health';
 import { alertRecord, isAddressed } from './notice';
 import { type Reader } from '../reading/reader';
 import { settingsOf } from './settings';
-import { type Counts, EXPIRES_SOON_MS, type World } from './troubles';
+import { COUNTED_KINDS, type Counts, EXPIRES_SOON_MS, type World } from './troubles';
 
 /**
  * Decides what is wrong by the evidence of `attempts` (evidence.ts) and by the settings, and acts on

@@ -382,6 +382,32 @@ describe('switching off', () => {
   });
 });
 
+test.each([
+  ['is on again', [{ id: 'whk_1' }], 'due'],
+  ['is on again before its alert was sent', [{ id: 'whk_1' }], 'none'],
+  ['is removed', [], 'sent'],
+])('a URL that its receiver switched off, and that %s, ends', (told, left, alert) => {
+  const disabled = { at: new Date(10).toISOString(), reason: 'gone' as const };
+  const off = { id: 'whk_1', origin: 'https://a.example', url: '', headers: {}, disabled };
+  const around = { id: 'dst_1', settings, nowMs: 20 };
+  const { raised } = decideFor(unknownHealth(), {
+    ...around,
+    destination: aDestination({ webhooks: [off] }),
+  });
+  expect(raised).toMatchObject([{ kind: 'webhook_disabled', since: 10, webhook: 'whk_1' }]);
+  const sent = raised.map((notice) => ({
+    ...notice,
+    alert: told.includes('before') ? notice.alert : ('sent' as const),
+  }));
+  const webhooks = left as Destination['webhooks'];
+  const { ended } = decideFor(
+    unknownHealth(),
+    { ...around, destination: aDestination({ webhooks }) },
+    sent,
+  );
+  expect(ended).toMatchObject([{ endedAt: 20, alert }]);
+});
+
 test('trouble of the alert webhook raises a notice and no alert', () => {
   const { notices } = play([[failed(10), failed(110)], [dead(120)], [ok(130)]], { id: ALERTS_ID });
   expect(notices.map(({ kind, alert }) => [kind, alert])).toEqual([
