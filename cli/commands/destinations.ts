@@ -7,6 +7,7 @@ import { CALL_TYPES, type JsonObject } from '../../shared/model/message';
 import { type Group, type Listed, oneOf, type Session } from '../command';
 import { find, type Patch, patchEntry } from '../entries';
 import { type Fields, idsField, optionsOf, readFields, textField, withoutNulls } from '../fields';
+import { readList } from '../connect/api';
 import { waitingThere } from '../consequences';
 import { columnsWithHealth, stateOf } from '../output/destinations';
 import { printable } from '../output/table';
@@ -131,8 +132,9 @@ function addChanges(destinations: Group): void {
       example: 'destinations edit "My hook" --max-per-second 50',
       options: [...EDITS, DROP_SECRETS, ...optionsOf(NAME)],
       more:
-        'A list (--source, --webhook, --types) replaces the whole list. A URL that stays, or gets ' +
-        'another path at the same origin,\nkeeps its headers, authentication and TLS settings.',
+        'A list (--source, --webhook, --types) replaces the whole list; the sources of audiences and ' +
+        'traits stay. A URL that stays, or gets another path\nat the same origin, keeps its headers, ' +
+        'authentication and TLS settings.',
       asks: 'sometimes',
     },
     async (session, options, given = '') => {
@@ -234,13 +236,32 @@ async function fieldsOf(
   before?: Destination,
 ): Promise<Change> {
   return {
-    ...(await readFields(session, options, SOURCES)),
+    ...(await sourcesOf(session, options, before)),
     ...(await webhookFieldsOf(session, options, before)),
     ...signatureFieldsOf(options),
     ...(await readFields(session, options, PLAIN_OPTIONS)),
     ...(await requestFieldsOf(session, options, before)),
     ...(await deliveryFieldsOf(session, options)),
   };
+}
+
+/** The sources of audiences and computed traits stay: their own commands disconnect them. */
+async function sourcesOf(
+  session: Session,
+  options: EditOptions,
+  before: Destination | undefined,
+): Promise<Change> {
+  const { sources } = await readFields(session, options, SOURCES);
+  if (!sources) return {};
+  const api = session.api();
+  const definitions = before
+    ? [
+        ...(await readList(api, 'GET /audiences', {})),
+        ...(await readList(api, 'GET /computed-traits', {})),
+      ]
+    : [];
+  const own = definitions.filter(({ source }) => before?.sources.includes(source));
+  return { sources: [...new Set([...sources, ...own.map(({ source }) => source)])] };
 }
 
 /** Warns of URLs that delivery will refuse to call. */

@@ -121,7 +121,7 @@ describe('under load', () => {
       deleted.set(user, [...known, { at, answeredMs: Date.now() }]);
     };
     const seed = Number(process.env.SEED ?? Date.now() % 1e9);
-    console.log(`deletions under load: SEED=${String(seed)}`);
+    process.stderr.write(`deletions under load: SEED=${String(seed)}\n`);
     const random = randomOf(seed);
     const users = Array.from({ length: USERS }, (_, i) => `user-${String(i)}`);
     for (let tick = 0; tick < SECONDS * 10; tick++) {
@@ -333,7 +333,7 @@ describe("a deleted user's e-mail", () => {
       `/sources/${source.id}/events`,
     ];
     for (const path of paths) {
-      const { body } = await system.control('GET', path);
+      const { body } = await eventually(() => system.control('GET', path), PATIENT);
       const shown = JSON.stringify(body).replaceAll(encodeURIComponent(EMAIL), '');
       expect([path, shown.includes(EMAIL)]).toEqual([path, false]);
     }

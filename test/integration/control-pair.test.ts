@@ -299,8 +299,10 @@ describe('a replay of 10,000', () => {
       },
       { deadlineMs: 120_000 },
     );
-  const hasSent = (count: number) => (job: Json) =>
+  const hasSent = (count: number) => (job: Json) => {
+    expect(job.pass).toBe('running');
     expect(job.progress).toBeGreaterThanOrEqual(count / 10_000);
+  };
   const isDone = (job: Json) => expect(job.status).toBe('done');
 
   test('stops if the other process cancels it, and sends each delivery at most once', async () => {

@@ -1220,7 +1220,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await learn({ ...seen(90, 1), origin: 'https://b.example' });
     await learn(seen(90, 2), seen(20, 1), costs(5, 3), costs(7, 4));
     await learn(costs(6, 2), seen(20, 5));
-    const facts = (await readFacts(database)).map(({ about, firstAt, at: last, event }) => {
+    const all = ['certificate', 'filter'] as const;
+    const facts = (await readFacts(database, all)).map(({ about, firstAt, at: last, event }) => {
       const said = event.kind === 'filter' ? event.units : event.kind;
       return [about, said, (firstAt - START) / 1_000, (last - START) / 1_000];
     });
@@ -1229,8 +1230,12 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       ['https://a.example', 'certificate', 1, 5],
       ['https://a.example', 'certificate', 2, 2],
     ]);
-    await dropFacts(database, await readFacts(database, 'certificate'));
-    expect(await readFacts(database)).toMatchObject([{ about: 'dst_1', mark: '' }]);
+    const endsBefore = (days: number) =>
+      readFacts(database, ['certificate'], new Date(at(days * 86_400)));
+    expect(await endsBefore(20)).toEqual([]);
+    expect(await endsBefore(21)).toHaveLength(2);
+    await dropFacts(database, await readFacts(database, ['certificate']));
+    expect(await readFacts(database, all)).toMatchObject([{ about: 'dst_1', mark: '' }]);
   });
 
   test('knows a destination as failing while its notice is open', async () => {

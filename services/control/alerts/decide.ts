@@ -1,6 +1,6 @@
 import { WAYPOST } from '../auth/identities';
 import { isLasting, newNotice, type Notice } from './notice';
-import { judge, type Judgement, type Trouble, type World } from './troubles';
+import { COUNTED_KINDS, judge, type Judgement, type Trouble, type World } from './troubles';
 
 /**
  * Decides which notices begin and end with the troubles of a moment, and which alerts are due. Pure.
@@ -20,9 +20,6 @@ export interface Decision extends Pick<Judgement, 'health' | 'switchOff'> {
   /** ids of the destinations that anything of this is about */
   about: string[];
 }
-
-/** Kinds whose notice is open while the history has deliveries that it is about. */
-export const COUNTED_KINDS = ['dead_letters', 'partly_delivered'] as const;
 
 function isCounted({ kind }: Pick<Notice, 'kind'>): boolean {
   return (COUNTED_KINDS as readonly string[]).includes(kind);
@@ -111,10 +108,14 @@ function endOf(notice: Notice, { troubles, raised, world }: Around): EndedNotice
  * Returns false if the destination is off or deleted, or no longer calls the server that the notice
  * is about: nobody mended the trouble, so an alert of its end would be wrong.
  */
-function isMended({ kind, destination: id, origin }: Notice, { destinations }: World): boolean {
+function isMended(
+  { kind, destination: id, origin, webhook }: Notice,
+  { destinations }: World,
+): boolean {
   if (kind === 'profile_full') return true;
   const destination = destinations.get(id);
   if (!destination?.enabled) return false;
+  if (kind === 'webhook_disabled') return destination.webhooks.some((each) => each.id === webhook);
   if (kind !== 'certificate_expiring') return true;
   return destination.webhooks.some(
     (each) =>

@@ -29,7 +29,7 @@ export interface DisabledUrlsOptions {
 /** @throws an error of the database; nothing is lost */
 export async function writeDisabledUrls(options: DisabledUrlsOptions): Promise<void> {
   const { history, config } = options;
-  const facts = await history.ask((database) => readFacts(database, 'url_disabled'));
+  const facts = await history.ask((database) => readFacts(database, ['url_disabled']));
   const settled: Fact[] = [];
   for (const fact of facts) {
     // Several delivery processes may have said so, the first one at `firstAt`.

@@ -18,13 +18,13 @@ import { type History } from '../history/history';
 import { countDead, countPartly, openOf } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
 import { channelsOf } from './channels';
-import { COUNTED_KINDS, decide, type Decision } from './decide';
+import { decide, type Decision } from './decide';
 import { writeDisabledUrls } from './disabled-urls';
 import { type Health } from '../health/destination-health';
 import { alertRecord, isAddressed } from './notice';
 import { type Reader } from '../reading/reader';
 import { settingsOf } from './settings';
-import { type Counts, type World } from './troubles';
+import { COUNTED_KINDS, type Counts, EXPIRES_SOON_MS, type World } from './troubles';
 
 /**
  * Decides what is wrong by the evidence of `attempts` (evidence.ts) and by the settings, and acts on
@@ -198,9 +198,12 @@ export class Alerts {
       settings,
       health,
       fullProfiles: fullProfiles(),
-      facts: await readFacts(queries),
+      facts: await readFacts(queries, ['certificate', 'filter'], new Date(nowMs + EXPIRES_SOON_MS)),
       notices: await knownNotices(queries, { kinds: COUNTED_KINDS, sinceMs }),
-      destinations: new Map(config.list('destination').map(({ data }) => [data.id, data])),
+      destinations: {
+        get: (id) => config.destination(id)?.data,
+        all: () => config.list('destination').map(({ data }) => data),
+      },
       counts: undefined,
       over: undefined,
     };

@@ -45,7 +45,10 @@ export type Trouble = Pick<Notice, 'kind' | 'destination' | 'name' | 'since' | '
 export interface World {
   nowMs: number;
   settings: AlertSettings;
-  destinations: ReadonlyMap<string, Destination>;
+  destinations: {
+    get(id: string): Destination | undefined;
+    all(): readonly Destination[];
+  };
   /** of the destinations with trouble */
   health: ReadonlyMap<string, Health>;
   facts: readonly Fact[];
@@ -95,18 +98,21 @@ export function judge(world: World): Judgement {
   }
   const ends = certificateEnds(world.facts, nowMs);
   const filters = filtersIn(world.facts);
-  for (const destination of destinations.values()) {
+  for (const destination of destinations.all()) {
     if (!destination.enabled) continue;
-    const open = (noticesOf.get(destination.id) ?? []).filter(isOpen);
+    const open = noticesOf.get(destination.id)?.filter(isOpen) ?? NONE;
     found.troubles.push(
       ...expiring(destination, open, ends, nowMs),
       ...costly(destination, open, filters.get(destination.id), nowMs),
       ...disabledBy(destination, open),
     );
   }
-  found.troubles.push(...full(world, (noticesOf.get('') ?? []).filter(isOpen)));
+  found.troubles.push(...full(world, noticesOf.get('')?.filter(isOpen) ?? NONE));
   return found;
 }
+
+/** There may be ten thousands of destinations, and nearly all have no trouble. */
+const NONE: readonly Notice[] = [];
 
 function isOpen({ endedAt }: Notice): boolean {
   return endedAt === null;
@@ -147,7 +153,7 @@ function judgeHealth(
     delete after.blocked;
     if (!destination) Object.assign(after, { dead: null, partly: null });
   }
-  troubles.push(...dead(after, about), ...partly(after, about));
+  troubles.push(...COUNTED_KINDS.flatMap((kind) => counted(kind, after, about)));
   return {
     troubles,
     after,
@@ -222,49 +228,33 @@ function switchedOff(health: Health, about: About): Trouble[] {
   return [{ ...said(health, about), kind: 'switched_off', ...health.switchingOff, endedAt }];
 }
 
-/** Leaves out dead letters that were replayed before it was time to report them. */
-function dead(health: Health, about: About): Trouble[] {
-  const { dead: unreported } = health;
-  if (!isReportDue('dead_letters', unreported, about)) return stillOpen('dead_letters', about);
-  health.dead = null;
-  const left = about.world.counts?.get(about.id)?.stillDead ?? Infinity;
-  const deadLetters = Math.min(unreported.count, left);
-  if (deadLetters === 0) return stillOpen('dead_letters', about);
-  const { since } = unreported;
-  return [{ ...said(health, about), kind: 'dead_letters', since, deadLetters }];
-}
+/** Kinds whose trouble lasts while the history has deliveries that it is about. */
+export const COUNTED_KINDS = ['dead_letters', 'partly_delivered'] as const;
 
-/** Reports deliveries that reached only some URLs, as often as dead letters. */
-function partly(health: Health, about: About): Trouble[] {
-  const { partly: unreported } = health;
-  if (!isReportDue('partly_delivered', unreported, about)) {
-    return stillOpen('partly_delivered', about);
+const COUNTED = {
+  dead_letters: { unreported: 'dead', left: 'stillDead', number: 'deadLetters' },
+  partly_delivered: { unreported: 'partly', left: 'stillPartly', number: 'partlyDelivered' },
+} as const;
+
+/**
+ * Reports dead letters, or deliveries that reached only some URLs, once in `deadLettersEvery`, without
+ * those that were replayed before it was time.
+ */
+function counted(kind: (typeof COUNTED_KINDS)[number], health: Health, about: About): Trouble[] {
+  const { id, destination, notices, world } = about;
+  const { unreported, left, number } = COUNTED[kind];
+  const found = health[unreported];
+  const own = notices.filter((notice) => notice.kind === kind);
+  if (found && own.every(({ at }) => world.nowMs - at >= world.settings.deadLettersEveryMs)) {
+    health[unreported] = null;
+    const { count, ...since } = found;
+    const stillThere = Math.min(count, world.counts?.get(id)?.[left] ?? Infinity);
+    if (stillThere > 0) {
+      return [{ ...said(health, about), ...since, kind, [number]: stillThere }];
+    }
   }
-  health.partly = null;
-  const left = about.world.counts?.get(about.id)?.stillPartly ?? Infinity;
-  const partlyDelivered = Math.min(unreported.count, left);
-  if (partlyDelivered === 0) return stillOpen('partly_delivered', about);
-  const { since, error } = unreported;
-  return [{ ...said(health, about), kind: 'partly_delivered', since, partlyDelivered, error }];
-}
-
-function isReportDue<Unreported>(
-  kind: Notice['kind'],
-  unreported: Unreported | null,
-  { notices, world: { nowMs, settings } }: About,
-): unreported is Unreported {
-  return (
-    unreported !== null &&
-    !notices.some(
-      (notice) => notice.kind === kind && nowMs - notice.at < settings.deadLettersEveryMs,
-    )
-  );
-}
-
-function stillOpen(kind: Notice['kind'], { notices, destination, world }: About): Trouble[] {
-  return notices
-    .filter((told) => told.kind === kind && isOpen(told))
-    .filter((told) => destination !== undefined && world.over?.has(told.id) !== true)
+  return own
+    .filter((told) => isOpen(told) && destination && !world.over?.has(told.id))
     .map((told) => ({ ...told, told }));
 }
 
@@ -277,7 +267,7 @@ function said({ error }: Health, { id, destination }: About) {
 }
 
 /** Long enough to renew a certificate by hand. */
-const EXPIRES_SOON_MS = 14 * 86_400_000;
+export const EXPIRES_SOON_MS = 14 * 86_400_000;
 
 /**
  * Returns the certificates that end soon or have ended. Only the first one to end begins a trouble.
@@ -288,6 +278,7 @@ function expiring(
   servers: ReadonlyMap<string, number>,
   nowMs: number,
 ): Trouble[] {
+  if (servers.size === 0 && webhooks.every(({ tls }) => !tls)) return [];
   const ends = webhooks
     .flatMap((webhook) => endsOf(webhook, servers, nowMs))
     .filter(({ at }) => at - nowMs < EXPIRES_SOON_MS)
@@ -396,6 +387,7 @@ const DISABLED_BY = {
  * notice.
  */
 function disabledBy({ id, name, webhooks }: Destination, open: readonly Notice[]): Trouble[] {
+  if (webhooks.every(({ disabled }) => !disabled)) return [];
   return webhooks.flatMap(({ id: webhook, origin, disabled }) => {
     if (!disabled || disabled.reason === 'user') return [];
     const since = Date.parse(disabled.at);

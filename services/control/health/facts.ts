@@ -30,7 +30,9 @@ export function factOf(event: NoticeEvent): Fact | undefined {
 function nameOf(event: NoticeEvent): Pick<Fact, 'about' | 'mark'> | undefined {
   switch (event.kind) {
     case 'certificate':
-      return isCertificate(event) ? { about: event.origin, mark: event.notAfter } : undefined;
+      return isCertificate(event)
+        ? { about: event.origin, mark: new Date(event.notAfter).toISOString() }
+        : undefined;
     case 'filter':
       return isFilter(event) ? { about: event.destination, mark: '' } : undefined;
     case 'url_disabled':

@@ -58,15 +58,19 @@ async function addFacts({ query }: Queries, facts: readonly Fact[], where = 'tru
   );
 }
 
-/** @param kind absent: of every kind */
+/** @param endsBefore leaves out the certificates of origins where none ends before this time */
 export async function readFacts(
   { query }: Queries,
-  kind: NoticeEvent['kind'] | null = null,
+  kinds: readonly NoticeEvent['kind'][],
+  endsBefore?: Date,
 ): Promise<Fact[]> {
   const rows = await query<Omit<Fact, 'firstAt' | 'event'> & { firstAt: number; event: string }>(
     `select about, mark, first_at as "firstAt", at, event from waypost.facts
-     where $1::text is null or kind = $1`,
-    [kind],
+     where kind in (select jsonb_array_elements_text($1::jsonb)) and (
+       kind <> 'certificate'
+       or about in (select about from waypost.facts where kind = 'certificate' and ($2::text is null or mark < $2))
+     )`,
+    [databaseJson(kinds), endsBefore?.toISOString() ?? null],
   );
   return rows.map(({ event, ...row }) => ({ ...row, event: JSON.parse(event) as NoticeEvent }));
 }
@@ -81,10 +85,7 @@ export async function dropFacts({ query }: Queries, facts: readonly Fact[]): Pro
 }
 
 /** Adds evidence to the health of its destinations. */
-async function addToHealth(
-  queries: Queries,
-  evidence: readonly HealthEvidence[],
-): Promise<void> {
+async function addToHealth(queries: Queries, evidence: readonly HealthEvidence[]): Promise<void> {
   if (evidence.length === 0) return;
   const byDestination = groupBy(evidence, ({ destination }) => destination);
   const known = await lockOrAdd(queries, [...byDestination.keys()]);

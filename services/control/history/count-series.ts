@@ -1,3 +1,4 @@
+import { groupBy } from '../../../shared/collections/group-by';
 import { percentile } from './minute-counts';
 import { type DestinationCount, type SeriesCount } from './queries';
 import { type CountedSpan } from './stored-counts';
@@ -38,9 +39,10 @@ export function endOf(until: number | undefined, nowMs: number): number {
 
 /** Returns the counts in steps of time for charts, for all destinations or one. */
 export function seriesOf(counts: readonly SeriesCount[]) {
-  const steps = new Map<number, SeriesCount[]>();
-  for (const each of counts) steps.set(each.at, [...(steps.get(each.at) ?? []), each]);
-  return [...steps].map(([at, own]) => ({ at: new Date(at).toISOString(), ...totals(own) }));
+  return [...groupBy(counts, ({ at }) => at)].map(([at, own]) => ({
+    at: new Date(at).toISOString(),
+    ...totals(own),
+  }));
 }
 
 export function totals(counts: readonly Pick<DestinationCount, 'what' | 'count'>[]) {

@@ -1,3 +1,4 @@
+import { groupBy } from '../../../shared/collections/group-by';
 import { MOST_OVERVIEW_ROWS } from '../../../shared/api/operation';
 import { type Destination } from '../../../shared/model/config';
 import { type KnownHealth } from '../health/destination-health';
@@ -26,12 +27,7 @@ interface Known {
 function byDestination<T extends { destination: string }>(
   rows: readonly T[],
 ): (destination: string) => T[] {
-  const found = new Map<string, T[]>();
-  for (const row of rows) {
-    const own = found.get(row.destination);
-    if (own) own.push(row);
-    else found.set(row.destination, [row]);
-  }
+  const found = groupBy(rows, (row) => row.destination);
   return (destination) => found.get(destination) ?? [];
 }
 

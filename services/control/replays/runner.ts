@@ -170,7 +170,9 @@ export class Replays {
     if (!resumed) {
       throw new Problem('conflict', 'The replay is still stopping or was already resumed');
     }
-    this.#run(again, resumed.orderly ? 'begun here' : 'taken over');
+    // One that failed may have sent records after it last saved its position.
+    const isKnown = resumed.orderly && job.status === 'cancelled';
+    this.#run(again, isKnown ? 'begun here' : 'taken over');
     return again;
   }
 

@@ -16,11 +16,20 @@ const webhook = {
 };
 const plain = { id: 'whk_2', headers: {}, auth: null, tls: null, disabled: null };
 
+const named = (id: string, name: string, more = {}) => ({ id, name, ...more });
+const ANSWERS: Record<string, object> = {
+  '/about': {},
+  '/sources/src_2': named('src_2', 'App'),
+  '/audiences': { data: [named('aud_1', 'Loyal', { source: 'src_aud' })], next: null },
+  '/computed-traits': { data: [named('trt_1', 'Spent', { source: 'src_other' })], next: null },
+};
+let sources: string[];
 let stored: object[];
 let sent: Record<string, unknown>[];
 let dir: string;
 beforeEach(() => {
   stored = [webhook];
+  sources = [];
   sent = [];
   dir = mkdtempSync(join(tmpdir(), 'waypost-'));
   writeFileSync(join(dir, 'headers'), 'X-New: one\n');
@@ -29,9 +38,9 @@ beforeEach(() => {
     if (init?.method === 'PATCH') {
       sent.push(JSON.parse(init.body as string) as Record<string, unknown>);
     }
-    const body = new URL(input).pathname.endsWith('/about')
-      ? {}
-      : { id: 'dst_1', name: 'Hook', version: 1, sources: [], types: null, webhooks: stored };
+    const path = new URL(input).pathname.replace('/api/v1', '');
+    const destination = { id: 'dst_1', name: 'Hook', version: 1, sources, types: null };
+    const body = ANSWERS[path] ?? { ...destination, webhooks: stored };
     return Promise.resolve(Response.json(body));
   });
 });
@@ -120,4 +129,10 @@ test('fewer URLs need an answer', async () => {
   expect([refused.code, sent]).toEqual([2, []]);
   expect(refused.err).toContain('add --yes');
   expect((await edit('--webhook', 'https://a.example/', '--yes')).code).toBe(0);
+});
+
+test('other sources leave the audiences connected that send to it', async () => {
+  sources = ['src_1', 'src_aud'];
+  expect((await edit('--source', 'src_2')).code).toBe(0);
+  expect(sent).toEqual([{ sources: ['src_2', 'src_aud'] }]);
 });

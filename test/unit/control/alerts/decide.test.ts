@@ -46,7 +46,10 @@ function decideFor(
     nowMs,
     settings,
     notices,
-    destinations: new Map(destination ? [[id, { ...destination, id }]] : []),
+    destinations: {
+      get: () => destination && { ...destination, id },
+      all: () => (destination ? [{ ...destination, id }] : []),
+    },
     health: new Map([[id, health]]),
     facts: [],
     fullProfiles: 0,
@@ -377,6 +380,32 @@ describe('switching off', () => {
     const { raised, ended, health } = decideFor(addEvidence(before, [dead(300)]), gone, stored);
     expect([raised, ended.length, health.dead]).toEqual([[], 1, null]);
   });
+});
+
+test.each([
+  ['is on again', [{ id: 'whk_1' }], 'due'],
+  ['is on again before its alert was sent', [{ id: 'whk_1' }], 'none'],
+  ['is removed', [], 'sent'],
+])('a URL that its receiver switched off, and that %s, ends', (told, left, alert) => {
+  const disabled = { at: new Date(10).toISOString(), reason: 'gone' as const };
+  const off = { id: 'whk_1', origin: 'https://a.example', url: '', headers: {}, disabled };
+  const around = { id: 'dst_1', settings, nowMs: 20 };
+  const { raised } = decideFor(unknownHealth(), {
+    ...around,
+    destination: aDestination({ webhooks: [off] }),
+  });
+  expect(raised).toMatchObject([{ kind: 'webhook_disabled', since: 10, webhook: 'whk_1' }]);
+  const sent = raised.map((notice) => ({
+    ...notice,
+    alert: told.includes('before') ? notice.alert : ('sent' as const),
+  }));
+  const webhooks = left as Destination['webhooks'];
+  const { ended } = decideFor(
+    unknownHealth(),
+    { ...around, destination: aDestination({ webhooks }) },
+    sent,
+  );
+  expect(ended).toMatchObject([{ endedAt: 20, alert }]);
 });
 
 test('trouble of the alert webhook raises a notice and no alert', () => {

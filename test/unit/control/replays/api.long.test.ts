@@ -311,6 +311,23 @@ describe('replaying a scope', () => {
     expect(due()).toEqual(['dlv_1/1']);
   });
 
+  test('a replay that failed after an append repeats nothing when it is resumed', async () => {
+    await bury(20);
+    let isBroken = true;
+    control.memory.onAppend(() => {
+      if (isBroken && due().length > 0) throw new Error('planted');
+    });
+    const { body } = await start();
+    expect(await ended(body.id)).toMatchObject({ status: 'failed', asked: 0 });
+    isBroken = false;
+    // Its process lets it go a moment after its end.
+    await eventually(async () => {
+      expect((await control.call('post', `/replays/${body.id}/resume`)).status).toBe(200);
+    });
+    expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 20 });
+    expect(due()).toHaveLength(20);
+  });
+
   test('a replay waits while Kafka accepts nothing', async () => {
     await bury(5);
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
