@@ -5,11 +5,11 @@ import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { noticeInWords, placeOf, stateInWords } from '../lib/labels';
 import { groupsOf } from '../lib/notice-groups';
+import { EntryFilter } from '../ui/entry-picker';
 import {
   ChoiceFilter,
   FilterBar,
   type Named,
-  NameFilter,
   Pager,
   SelectFilter,
   useFilters,
@@ -30,7 +30,7 @@ export function Notices() {
     <Page title={words.notices} actions={<LinkButton to="/alerts">{words.alerts}</LinkButton>}>
       <FilterBar filters={filters} label={words.filter}>
         <ChoiceFilter filters={filters} name="kind" label={words.kind} options={NOTICE_KINDS} />
-        <NameFilter
+        <EntryFilter
           filters={filters}
           name="destination"
           label={words.destination}

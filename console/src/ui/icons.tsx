@@ -28,6 +28,9 @@ const PATHS = {
   dark: 'M13 9.5A5.5 5.5 0 1 1 6.5 3 4.5 4.5 0 0 0 13 9.5z',
   auto: 'M2 2.5h12v8.5H2zM6 14h4M8 11v3',
   copy: 'M5.5 5.5v-3h8v8h-3m-8-5h8v8h-8z',
+  search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10M10.7 10.7 14 14',
+  more: 'M3.5 8h.1M8 8h.1M12.5 8h.1',
+  close: 'm4 4 8 8M12 4l-8 8',
   check: 'm3 8.5 3.5 3.5L13 4.5',
 } as const;
 
