@@ -354,7 +354,7 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
           to={`/deliveries/${delivery.id}`}
           aria-label={words.rowName(title, codeInWords(delivery.status), delivery.id)}
         >
-          {title}
+          <bdi>{delivery.event ?? delivery.type}</bdi>
         </TextLink>
         {delivery.test && words.test}
       </td>

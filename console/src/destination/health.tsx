@@ -73,7 +73,7 @@ export function Health({ destination: id }: { destination: string }) {
       {read.data && (
         <div>
           <Suspense fallback={<Loading for={words.theCharts} />}>
-            <div className="charts">
+            <div className="charts three">
               <DestinationCharts
                 counted={read.data.data}
                 whole={read.data.data.latencyMs}

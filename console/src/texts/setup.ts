@@ -61,7 +61,7 @@ export const setup = {
   checklist: {
     firstSteps: 'First steps',
     hide: 'Hide',
-    progress: (n: number, of: number) => `${n} of ${of} done`,
+    progress: (n: number, of: number) => `${n} of ${of} first steps done`,
     done: '(done)',
   },
   destination: {

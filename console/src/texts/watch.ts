@@ -6,7 +6,7 @@ import { nodes } from './nodes';
 /** Texts of the overview and the pages under "Watch". */
 export const watch = {
   debugger: {
-    debugger: 'Debugger',
+    debugger: 'Events',
     resume: 'Resume',
     pause: 'Pause',
     filter: 'Filter',

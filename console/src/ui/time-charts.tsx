@@ -157,8 +157,8 @@ function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
   const over = limited === 0 ? '' : words.overLimits(words.requests(limited));
   const says = words.callsSummary(count(accepted), count(rejected), over);
   const series = [
-    { name: words.accepted, color: 'var(--info)' },
-    { name: words.rejected, color: 'var(--lost)' },
+    { name: words.accepted, color: 'var(--bar-info)' },
+    { name: words.rejected, color: 'var(--bar-lost)' },
   ];
   return (
     <Figure title={words.incomingEvents} says={says} isEmpty={accepted + rejected === 0}>
@@ -182,8 +182,8 @@ function DeliveriesChart({ counted: by, endMs, only, onZoom }: CountedProps) {
     [words.dead]: found?.dead ?? 0,
   }));
   const series = [
-    { name: words.delivered, color: 'var(--good)' },
-    { name: words.dead, color: 'var(--lost)' },
+    { name: words.delivered, color: 'var(--bar-good)' },
+    { name: words.dead, color: 'var(--bar-lost)' },
   ];
   const shown = steps.flatMap(({ found }) => found ?? []);
   const delivered = sum(shown, (step) => step.delivered);
@@ -228,7 +228,7 @@ function AttemptsChart({ counted: by, endMs, only, onZoom }: CountedProps) {
       <Bars
         steps={steps}
         values={values}
-        series={[{ name: words.failedAttempts, color: 'var(--wait)' }]}
+        series={[{ name: words.failedAttempts, color: 'var(--bar-wait)' }]}
         onZoom={onZoom}
         stepSeconds={by.stepSeconds}
         onPick={(range) => void navigate(listOf(only, range))}
@@ -254,8 +254,8 @@ function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
   const says =
     whole.p50 === null ? '' : words.latencySummary(latency(whole.p50), latency(whole.p95));
   const series = [
-    { name: 'p50', color: 'var(--calm)' },
-    { name: 'p95', color: 'var(--info)' },
+    { name: 'p50', color: 'var(--bar-calm)' },
+    { name: 'p95', color: 'var(--bar-info)' },
   ];
   const ticks = latencyTicks(Math.max(0, ...points.map(({ p95 }) => p95 ?? 0)));
   return (
