@@ -32,13 +32,7 @@ const GROUPS: [heading: string, places: Place[]][] = [
       ['/destinations', words.destinations, 'destinations', 'GET /destinations'],
       ['/sources', words.sources, 'sources', 'GET /sources'],
       ['/audiences', words.audiences, 'audiences', 'GET /audiences'],
-    ],
-  ],
-  [
-    words.trouble,
-    [
       ['/notices', words.notices, 'notices', 'GET /notices'],
-      ['/alerts', words.alerts, 'alerts', 'GET /alerts'],
     ],
   ],
   [
@@ -115,9 +109,7 @@ function User() {
     <Menu position="bottom-end" width={240}>
       <Menu.Target>
         <UnstyledButton className="user" aria-label={words.userMenu(name)}>
-          <span className="initial" aria-hidden="true">
-            {name.charAt(0).toUpperCase()}
-          </span>
+          <span className="initial" data-initial={name.charAt(0).toUpperCase()} />
           <span>{name}</span>
         </UnstyledButton>
       </Menu.Target>

@@ -422,6 +422,64 @@ story(
   MINUTES,
 );
 
+/** Row that has the focus. */
+const FOCUSED = "document.activeElement.closest('[data-row]')?.dataset.row";
+
+story(
+  'by keyboard alone, a delivery is read beside its list, Back returns to its row, and a search ' +
+    'leads everywhere',
+  async () => {
+    const { page } = tab;
+    for (const event of ['First Read', 'Second Read']) {
+      await stage.system.send(shop.writeKey, 'track', aTrack({ event, userId: 'user-read' }));
+    }
+    const list = `/deliveries?destination=${hooks.ledger.id}&user=user-read`;
+    const [upper, lower] = await eventually(async () => {
+      const { body } = await stage.system.control('GET', list);
+      const found = (body.data as { id: string }[]).map(({ id }) => id);
+      expect(found).toHaveLength(2);
+      return found as [string, string];
+    });
+    await page.goto(at(list));
+    const panel = page.getByRole('complementary', { name: 'Delivery' });
+    await page.locator(`[data-row="${upper}"] a`).focus();
+    await page.keyboard.press('Space');
+    await panel.getByText('Timeline').waitFor();
+    await page.waitForURL(new RegExp(`open=${upper}`));
+    await page.keyboard.press('ArrowDown');
+    await page.waitForURL(new RegExp(`open=${lower}`));
+    await panel.getByRole('region', { name: 'body', exact: true }).waitFor();
+    expect(await tab.evaluate(FOCUSED)).toBe(lower);
+    await isGood();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^(First|Second) Read → / }).waitFor();
+    await page.goBack();
+    await eventually(async () => expect(await tab.evaluate(FOCUSED)).toBe(lower));
+
+    // Filters by a name, whose part is enough.
+    await page.keyboard.press('/');
+    await page.keyboard.type('destination:crm ');
+    await page.waitForURL(new RegExp(`destination=${hooks.crm.id}`));
+    await page.getByRole('button', { name: 'Remove the filter destination: CRM' }).waitFor();
+
+    await page.keyboard.press('Control+k');
+    const search = page.getByRole('combobox', { name: 'What are you looking for?' });
+    await search.fill('wareh');
+    await page.getByRole('option', { name: 'Warehouse', exact: true }).waitFor();
+    await isGood();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/destinations/${hooks.warehouse.id}$`));
+    await page.getByRole('navigation', { name: 'Parts of this destination' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await isGood();
+  },
+  MINUTES,
+);
+
 story(
   'a notice is on every page until it is acknowledged, and an administrator sets an alert webhook',
   async () => {
@@ -598,7 +656,7 @@ const pages = (): [
   ['/tokens', 'Tokens', 'Support', 'tokens'],
   ['/deliveries', 'Deliveries', /^1–\d+ of \d+$/, 'deliveries'],
   ['/debugger', 'Events', 'live', 'debugger'],
-  ['/replays', 'Replays', 'Replay deliveries', 'replays'],
+  ['/replays', 'Replays', 'New replay', 'replays'],
   ['/notices', 'Notices', /^1–\d+ of \d+$/, 'notices'],
   ['/alerts', 'Alerts', 'Send a sample', 'alerts'],
 ];

@@ -157,7 +157,12 @@ function Chip({ of: key, filters }: { of: Key | (typeof ENDED)[number]; filters:
     <Pill
       withRemoveButton
       onRemove={() => filters.set(key, '')}
-      removeButtonProps={{ 'aria-label': words.remove(key, shown), tabIndex: 0 }}
+      removeButtonProps={{
+        'aria-label': words.remove(key, shown),
+        // The component hides it, because Backspace does the same to the last chip.
+        'aria-hidden': false,
+        tabIndex: 0,
+      }}
     >
       <code>{key}:</code> <bdi>{shown}</bdi>
     </Pill>

@@ -53,14 +53,16 @@ interface SecretProps {
   problem: string | undefined;
   /** a secret is stored */
   has: boolean;
+  /** one that the page has made already */
+  generated?: string;
 }
 
 /**
  * Sets the secret that signs requests. A generated one is readable until it is saved, so that the
  * user can copy it.
  */
-export function SecretField({ value, onChange, problem, has }: SecretProps) {
-  const [generated, setGenerated] = useState('');
+export function SecretField({ value, onChange, problem, has, ...made }: SecretProps) {
+  const [generated, setGenerated] = useState(made.generated ?? '');
   const readable = value !== '' && value === generated;
   const generate = () => {
     const secret = newSecret();

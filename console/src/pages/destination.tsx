@@ -1,6 +1,6 @@
 import { Stack } from '@mantine/core';
 import { useState } from 'react';
-import { NavLink, useParams } from 'react-router';
+import { useParams } from 'react-router';
 import { type Destination } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
 import { DeliveryList } from '../deliveries/list';
@@ -11,6 +11,7 @@ import { BothSign } from '../destination/rotate-secret';
 import { WebhookSwitches } from '../destination/webhook-switches';
 import { call, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
+import { Tabs } from '../ui/tabs';
 import { Page, Section, Unread } from '../ui/ui';
 import { Changes } from './audit';
 import { text } from '../texts';
@@ -78,7 +79,7 @@ function Loaded({ destination, etag }: Props) {
           onChanged={beside}
         />
       }
-      tabs={<Tabs id={id} />}
+      tabs={<Parts id={id} />}
     >
       {tab === '' && (
         <Stack>
@@ -112,22 +113,14 @@ function Loaded({ destination, etag }: Props) {
   );
 }
 
-/** Each tab has its address, so that Back and links lead to it. */
-function Tabs({ id }: { id: string }) {
+function Parts({ id }: { id: string }) {
   const admin = useMay('GET /audit');
+  const page = `/destinations/${id}`;
   const tabs = compact([
-    { path: '', name: words.overview },
-    { path: '/deliveries', name: words.deliveries },
-    { path: '/settings', name: words.settings },
-    admin ? { path: '/changes', name: words.changes } : undefined,
+    { to: page, name: words.overview },
+    { to: `${page}/deliveries`, name: words.deliveries },
+    { to: `${page}/settings`, name: words.settings },
+    admin ? { to: `${page}/changes`, name: words.changes } : undefined,
   ]);
-  return (
-    <nav className="tabs" aria-label={words.parts}>
-      {tabs.map(({ path, name }) => (
-        <NavLink key={path} to={`/destinations/${id}${path}`} end>
-          {name}
-        </NavLink>
-      ))}
-    </nav>
-  );
+  return <Tabs label={words.parts} tabs={tabs} />;
 }

@@ -14,7 +14,8 @@ import {
   SelectFilter,
   useFilters,
 } from '../ui/filters';
-import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Tabs } from '../ui/tabs';
+import { Empty, Failure, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.notices;
@@ -27,7 +28,7 @@ export function Notices() {
   const query = { ...filters.query(FILTERS), total: 'true' as const };
   const read = useRead('GET /notices', { query }, { every: 5_000, keep: true });
   return (
-    <Page title={words.notices} actions={<LinkButton to="/alerts">{words.alerts}</LinkButton>}>
+    <Page title={words.notices} tabs={<NoticeTabs />}>
       <FilterBar filters={filters} label={words.filter}>
         <ChoiceFilter filters={filters} name="kind" label={words.kind} options={NOTICE_KINDS} />
         <EntryFilter
@@ -61,6 +62,15 @@ export function Notices() {
       <Pager filters={filters} page={read.data?.data} />
     </Page>
   );
+}
+
+/** Notices, and the rules that decide who hears of them. */
+export function NoticeTabs() {
+  const tabs = [
+    { to: '/notices', name: words.notices },
+    { to: '/alerts', name: words.alerts },
+  ];
+  return <Tabs label={words.notices} tabs={tabs} />;
 }
 
 function TruthFilter({ yes, no, ...named }: Named & { yes: string; no: string }) {

@@ -45,20 +45,21 @@ export function Palette() {
   const close = () => setOpen(undefined);
   return (
     <>
-      <button className="ask" aria-label={words.open} onClick={() => setOpen('search')}>
+      <button className="ask" onClick={() => setOpen('search')}>
         <Icon name="search" />
         <span>{words.placeholder}</span>
-        <kbd>{words.key}</kbd>
+        <kbd aria-hidden="true">{words.key}</kbd>
       </button>
       {/* Locking the page's scrolling would need an inline style, which the CSP refuses. */}
       <Modal
         opened={open === 'search'}
         onClose={close}
+        title={words.open}
         withCloseButton={false}
         padding={0}
         size="lg"
         lockScroll={false}
-        aria-label={words.open}
+        classNames={{ header: 'unseen-head' }}
       >
         <Search onGo={close} />
       </Modal>

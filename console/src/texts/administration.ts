@@ -51,7 +51,9 @@ export const administration = {
     slogan: 'Analytics calls in, signed webhooks out.',
     sessionEnded: 'Your session has ended. Sign in to return to this page.',
     token: 'Token',
-    tokenHint: 'The admin token that Waypost printed at start, or a token from an administrator',
+    tokenHint:
+      'A token from an administrator; or the admin token, which `npm start` keeps in ' +
+      '.waypost/admin-token',
     showToken: 'Show the token',
     signIn: 'Sign in',
   },

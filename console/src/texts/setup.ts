@@ -6,7 +6,6 @@ import { nodes } from './nodes';
 export const setup = {
   alerts: {
     alerts: 'Alerts',
-    notices: 'Notices',
     hint:
       'Get notified when a destination fails, recovers, has dead letters, reaches only some ' +
       'of its URLs or is disabled, when a certificate ends soon, a filter takes much work or ' +

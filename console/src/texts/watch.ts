@@ -314,6 +314,7 @@ export const watch = {
     failedAgain: 'Failed again',
     started: 'Started',
     theReplays: 'replays',
+    newReplay: 'New replay',
     noReplaysYet: 'No replays yet',
     cancelled: ' cancelled',
     superseded: (n: string) => ` (${n} superseded)`,

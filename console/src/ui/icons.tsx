@@ -15,7 +15,6 @@ const PATHS = {
   deliveries: 'M2 3.5h12v9H2zM2 4l6 5 6-5',
   replays: 'M13.5 8a5.5 5.5 0 1 1-1.6-3.9M13.5 1.5v3h-3',
   notices: 'M4 11V7a4 4 0 0 1 8 0v4l1.2 1.5H2.8zM6.5 14.3h3',
-  alerts: 'M2.5 6.5v3h2.5l5 3.5V3L5 6.5zM12.5 6a3 3 0 0 1 0 4',
   deletions: 'M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.7 9h6.6l.7-9M6.7 7v4M9.3 7v4',
   audit: 'M3.5 1.5h6l3 3v10h-9zM6 7h4.5M6 9.5h4.5M6 12h3',
   tokens: 'M10.5 8.5a3.5 3.5 0 1 0-3-3.2L1.5 11v3H5v-2h2v-2h1.5zM11 4.5h.1',
