@@ -203,10 +203,8 @@ const KEY_WORDS: Readonly<Record<Key, string>> = words.keys;
 /** Returns what may follow the text: the values of the last filter, or filters. */
 function useOptions(typed: string, fixed: Key | undefined): Option[] {
   const { open } = parseSearch(typed);
-  const entries = useEntriesWith(
-    kindOf(open?.key ?? '') ?? 'destinations',
-    open && kindOf(open.key) ? open.value : '',
-  );
+  const kind = kindOf(open?.key ?? '');
+  const entries = useEntriesWith(kind ?? 'sources', open?.value ?? '', kind !== undefined);
   if (open === undefined) {
     const begun = typed.endsWith(' ') ? '' : (typed.split(/\s/).at(-1) ?? '').toLowerCase();
     return KEYS.filter((key) => key !== fixed && key.startsWith(begun)).map((key) => ({
@@ -220,7 +218,7 @@ function useOptions(typed: string, fixed: Key | undefined): Option[] {
     values
       .filter((each) => each.startsWith(value.toLowerCase()))
       .map((each) => ({ value: `${key}:${each}`, code: each, says: say(each) }));
-  if (kindOf(key) !== undefined) {
+  if (kind !== undefined) {
     return entries.map(({ id, name }) => ({ value: `${key}:${id}`, code: name, says: '' }));
   }
   const none = () => '';

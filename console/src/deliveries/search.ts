@@ -29,7 +29,7 @@ export interface Token {
   value: string;
 }
 
-export interface Parsed {
+interface Parsed {
   /** the filters, in order */
   tokens: Token[];
   /** the rest: what is searched for, with the quotes that somebody wrote */

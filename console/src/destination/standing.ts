@@ -23,7 +23,7 @@ function capitalized(text: string): string {
   return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
 }
 
-export type Action = 'enable' | 'resume' | 'replay' | 'test';
+type Action = 'enable' | 'resume' | 'replay' | 'test';
 
 /**
  * Returns what somebody most likely came for: to switch it on, to find out why it fails, or to send

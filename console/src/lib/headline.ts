@@ -3,7 +3,7 @@ import { type Overview } from '../../../shared/api/operations';
 
 /** The state of the system in a few numbers, for the sentence above the overview. Pure. */
 
-export interface Headline {
+interface Headline {
   /** destinations that fail, and all */
   failing: number;
   destinations: number;

@@ -98,7 +98,7 @@ const TICK_SECONDS = [
 ];
 const MOST_TIME_TICKS = 8;
 
-export interface TimeTick {
+interface TimeTick {
   at: string;
   /** the time, or the day where it begins */
   label: string;

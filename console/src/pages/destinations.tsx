@@ -123,7 +123,7 @@ function List({ destinations, health, filters }: ListProps) {
 }
 
 /** Marks a destination whose receivers cannot verify the sender. */
-export function Unsigned() {
+function Unsigned() {
   return (
     <span className="pill pill-unsigned" title={words.unsignedHint}>
       {words.unsigned}
@@ -138,7 +138,7 @@ interface StateProps {
 }
 
 /** Shows the state of a destination that is on, or that it is off or paused. */
-export function State({ of: { enabled, paused }, health }: StateProps) {
+function State({ of: { enabled, paused }, health }: StateProps) {
   if (!enabled) return <Pill kind="off" />;
   return <Pill kind={paused ? 'paused' : (health?.state ?? 'on')} />;
 }

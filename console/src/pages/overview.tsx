@@ -20,7 +20,7 @@ import { text } from '../texts';
 const words = text.watch.overview;
 
 const DAY_MS = 86_400_000;
-export const SPANS: readonly { value: string; label: string; ms: number }[] = [
+const SPANS: readonly { value: string; label: string; ms: number }[] = [
   { value: '1h', label: words.lastHour, ms: 3_600_000 },
   { value: '', label: words.last24Hours, ms: DAY_MS },
   { value: '7d', label: words.last7Days, ms: 7 * DAY_MS },

@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { type ReactNode, useState } from 'react';
 import { useQueries } from '@tanstack/react-query';
 import { type Destination, type Source } from '../../../shared/api/operations';
-import { call, useRead } from '../lib/api';
+import { call, useAll, useRead } from '../lib/api';
 import { type Named } from './filters';
 import { text } from '../texts';
 
@@ -19,33 +19,39 @@ const TYPING_MS = 200;
 const SHOWN = 20;
 
 /** Returns the entries whose name or id has the text. */
-export function useEntriesWith(kind: EntryKind, typed: string): Entry[] {
+export function useEntriesWith(kind: EntryKind, typed: string, enabled = true): Entry[] {
   const [q] = useDebouncedValue(typed.trim(), TYPING_MS);
   const query = q === '' ? { limit: SHOWN } : { q, limit: SHOWN };
   const destinations = useRead(
     'GET /destinations',
     { query: { ...query, sort: 'name' } },
-    { keep: true, enabled: kind === 'destinations' },
+    { keep: true, enabled: enabled && kind === 'destinations' },
   );
   const sources = useRead(
     'GET /sources',
     { query: { ...query, sort: 'name' } },
-    { keep: true, enabled: kind === 'sources' },
+    { keep: true, enabled: enabled && kind === 'sources' },
   );
   return (kind === 'sources' ? sources : destinations).data?.data.data ?? [];
 }
 
+/** Above it, pages of all entries are fewer requests than one for each. */
+const MOST_ALONE = 10;
+
 /** Returns entries by id, as far as they are read. An id without an entry was deleted. */
 export function useEntries(kind: EntryKind, ids: readonly string[]): ReadonlyMap<string, Entry> {
   const name = kind === 'sources' ? 'GET /sources/{id}' : 'GET /destinations/{id}';
+  const isMany = ids.length > MOST_ALONE;
+  const all: readonly Entry[] | undefined = useAll(kind, isMany);
   const read = useQueries({
-    queries: ids.map((id) => ({
+    queries: (isMany ? [] : ids).map((id) => ({
       queryKey: [name, { id }],
       queryFn: () => call<'GET /sources/{id}' | 'GET /destinations/{id}'>(name, { id }),
       staleTime: 10_000,
     })),
   });
-  return new Map(read.flatMap(({ data }) => (data ? [[data.data.id, data.data] as const] : [])));
+  const entries = isMany ? (all ?? []) : read.flatMap(({ data }) => (data ? [data.data] : []));
+  return new Map(entries.map((entry) => [entry.id, entry]));
 }
 
 interface PickerProps {
