@@ -173,7 +173,7 @@ function Pages() {
       <Route index element={<Later what={words.theOverview} page={<Overview />} />} />
       <Route path="connect/:id?/:step?" element={<Connect />} />
       <Route path="destinations" element={<Destinations />} />
-      <Route path="destinations/:id" element={<DestinationPage />} />
+      <Route path="destinations/:id/:tab?" element={<DestinationPage />} />
       <Route path="deliveries" element={<Deliveries />} />
       <Route path="deliveries/:id" element={<DeliveryPage />} />
       <Route path="lookup" element={<Lookup />} />

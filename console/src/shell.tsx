@@ -1,44 +1,42 @@
-import { Button, Text, useMantineColorScheme } from '@mantine/core';
+import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Link, NavLink, useLocation } from 'react-router';
-import { useRead } from './lib/api';
+import { Link, NavigationType, NavLink, useLocation, useNavigationType } from 'react-router';
 import { type Name } from '../../shared/api/client';
 import { allows } from './lib/access';
-import { useSession } from './lib/session';
-import { roleInWords } from './lib/labels';
-import { Icon, type IconName } from './ui/icons';
+import { useRead } from './lib/api';
 import { DOCS } from './lib/docs';
+import { roleInWords } from './lib/labels';
+import { useSession } from './lib/session';
+import { Palette } from './palette/palette';
+import { Icon, type IconName } from './ui/icons';
 import { text } from './texts';
 
 const words = text.shell.shell;
 
-/** The frame of every page: navigation, session, appearance, documentation and version. */
+/** The frame of every page: navigation, search, session, appearance, documentation and version. */
 
 type Place = [path: string, name: string, icon: IconName, needed: Name];
 
-/** The last element of a place: the operation that a user needs for this page. */
+/**
+ * The pages by what they are about. The last element of a place: the operation that a user needs
+ * for this page.
+ */
 const GROUPS: [heading: string, places: Place[]][] = [
-  ['', [['/', words.overview, 'overview', 'GET /overview']]],
   [
-    words.watch,
+    '',
     [
+      ['/', words.overview, 'overview', 'GET /overview'],
+      ['/debugger', words.events, 'debugger', 'GET /events'],
       ['/deliveries', words.deliveries, 'deliveries', 'GET /deliveries'],
-      ['/debugger', words.debugger, 'debugger', 'GET /events'],
       ['/replays', words.replays, 'replays', 'GET /replays'],
+      ['/destinations', words.destinations, 'destinations', 'GET /destinations'],
+      ['/sources', words.sources, 'sources', 'GET /sources'],
+      ['/audiences', words.audiences, 'audiences', 'GET /audiences'],
       ['/notices', words.notices, 'notices', 'GET /notices'],
     ],
   ],
   [
-    words.setUp,
-    [
-      ['/sources', words.sources, 'sources', 'GET /sources'],
-      ['/destinations', words.destinations, 'destinations', 'GET /destinations'],
-      ['/audiences', words.audiences, 'audiences', 'GET /audiences'],
-      ['/alerts', words.alerts, 'alerts', 'GET /alerts'],
-    ],
-  ],
-  [
-    words.administer,
+    words.settings,
     [
       ['/tokens', words.tokens, 'tokens', 'GET /tokens'],
       ['/audit', words.audit, 'audit', 'GET /audit'],
@@ -49,17 +47,17 @@ const GROUPS: [heading: string, places: Place[]][] = [
 
 export function Shell({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false);
-  const { session, signOut } = useSession();
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
+  const isBack = useNavigationType() === NavigationType.Pop;
   const shown = useRef(pathname);
   useEffect(() => {
     setOpen(false);
     // After a navigation, screen readers and the keyboard start at the top of the page. The browser
-    // handles the first page.
-    if (shown.current !== pathname) main.current?.focus();
+    // handles the first page, and a list brings its reader back to the row that they came from.
+    if (shown.current !== pathname && !isBack) main.current?.focus();
     shown.current = pathname;
-  }, [pathname]);
+  }, [pathname, isBack]);
   return (
     <div className="shell">
       <a className="skip" href="#main" onClick={() => main.current?.focus()}>
@@ -78,19 +76,17 @@ export function Shell({ children }: { children: ReactNode }) {
         >
           {words.menu}
         </button>
+        <Palette />
         <span className="who">
           <Unseen />
-          <Text size="sm" span>
-            {session.name} ({roleInWords(session.role)})
-          </Text>
-          <Button size="xs" variant="default" onClick={signOut}>
-            {words.signOut}
-          </Button>
+          <User />
         </span>
       </header>
       <nav id="places" aria-label={words.pages} className={open ? 'places open' : 'places'}>
         <Places />
-        <About />
+        <div className="about">
+          <span>{words.version(__WAYPOST_VERSION__)}</span>
+        </div>
       </nav>
       <main id="main" ref={main} tabIndex={-1}>
         {children}
@@ -102,15 +98,49 @@ export function Shell({ children }: { children: ReactNode }) {
 const SCHEMES = { auto: 'light', light: 'dark', dark: 'auto' } as const;
 const SCHEME_NAMES = words.schemeNames;
 
-/** Switches between the appearance of the system, light and dark. The browser remembers it. */
-function Appearance() {
+/** The user's name, with the appearance, the documentation and the way out. */
+function User() {
+  const { session, signOut } = useSession();
   // Otherwise Mantine adds an inline style, which the Content-Security-Policy refuses.
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true });
+  const isSettingsToken = session.name === 'WAYPOST_ADMIN_TOKEN';
+  const name = isSettingsToken ? words.administrator : session.name;
   return (
-    <button onClick={() => setColorScheme(SCHEMES[colorScheme])}>
-      <Icon name={colorScheme} />
-      {words.appearance(SCHEME_NAMES[colorScheme])}
-    </button>
+    <Menu position="bottom-end" width={240}>
+      <Menu.Target>
+        <UnstyledButton className="user" aria-label={words.userMenu(name)}>
+          <span className="initial" data-initial={name.charAt(0).toUpperCase()} />
+          <span>{name}</span>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {words.signedInAs(session.name)} ({roleInWords(session.role)})
+        </Menu.Label>
+        <Menu.Item
+          closeMenuOnClick={false}
+          leftSection={<Icon name={colorScheme} />}
+          onClick={() => setColorScheme(SCHEMES[colorScheme])}
+        >
+          {words.appearance(SCHEME_NAMES[colorScheme])}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item
+          component="a"
+          href={DOCS.start}
+          target="_blank"
+          rel="noreferrer"
+          leftSection={<Icon name="docs" />}
+        >
+          {words.documentation}
+        </Menu.Item>
+        <Menu.Item component="a" href="/api/v1/openapi.json" target="_blank" rel="noreferrer">
+          {words.apiDescription}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item onClick={signOut}>{words.signOut}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 
@@ -157,21 +187,4 @@ function Places() {
         </ul>
       </div>
     ));
-}
-
-/** Links to the documentation, and the version for bug reports. */
-function About() {
-  return (
-    <div className="about">
-      <Appearance />
-      <a href={DOCS.start} target="_blank" rel="noreferrer">
-        <Icon name="docs" />
-        {words.documentation}
-      </a>
-      <a href="/api/v1/openapi.json" target="_blank" rel="noreferrer">
-        {words.apiDescription}
-      </a>
-      <span>{words.version(__WAYPOST_VERSION__)}</span>
-    </div>
-  );
 }

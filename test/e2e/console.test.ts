@@ -97,7 +97,7 @@ async function enter(token: string): Promise<void> {
   const { page } = tab;
   await page.getByLabel(/^Token/).fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 }
 
 /** Checks that the page reports no error and no accessibility violation. */
@@ -156,7 +156,7 @@ story(
 
     await page.getByLabel(/Name your first source|New source name/).fill('Mobile app');
     await page.getByRole('button', { name: 'Create source' }).click();
-    await page.getByRole('checkbox', { name: 'Mobile app', checked: true }).waitFor();
+    await page.getByText('Mobile app', { exact: true }).waitFor();
     await isGoodEverywhere('connect-2-sources');
     await page.getByRole('button', { name: 'Continue' }).click();
 
@@ -265,13 +265,10 @@ async function holdsNoSecret(...planted: string[]): Promise<void> {
   }
 }
 
-const CHOOSE_TWO = `
-  for (const [label, value] of [['Type', 'track'], ['Status', 'dead']]) {
-    const select = [...document.querySelectorAll('select')].find(({ labels }) => labels[0]?.textContent === label);
-    select.value = value;
-    select.dispatchEvent(new Event('change', { bubbles: true }));
-  }
-`;
+/** Opens a menu by its button. */
+async function openMenu(name: RegExp | string): Promise<void> {
+  await tab.page.getByRole('button', { name }).click();
+}
 
 story(
   'an operator finds and replays a failed delivery, and replays a scope',
@@ -296,17 +293,18 @@ story(
 
     await page.goto(at(`/deliveries?destination=${hooks.crm.id}`));
     // Two filters in one turn, before the page shows the first.
-    await page.getByLabel('Type').waitFor();
-    await page.evaluate(CHOOSE_TWO);
+    const search = page.getByLabel('Search in ids, events and bodies');
+    await search.fill('type:track status:dead');
+    await search.press('Enter');
     await page.waitForURL(
       (url) =>
         url.searchParams.get('type') === 'track' && url.searchParams.get('status') === 'dead',
     );
     await page.goto(at(`/deliveries?destination=${hooks.crm.id}`));
     // The filter applies while the user types.
-    await page.getByLabel('User id').fill('user-lost');
+    await search.fill('user:user-lost ');
     await page.waitForURL(/user=user-lost/);
-    await page.getByLabel('Status').selectOption('dead');
+    await page.getByRole('button', { name: 'Dead', exact: true }).click();
     const row = page.getByRole('link', {
       name: `track: Order Lost, dead, delivery ${lost}`,
       exact: true,
@@ -318,10 +316,8 @@ story(
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     const clear = page.getByRole('button', { name: 'Clear' });
     await clear.click();
-    // Until then the select still shows the view, and the new state would undo the choice of the
-    // same one.
     await clear.waitFor({ state: 'detached' });
-    await page.getByLabel('Saved views').selectOption('Dead of CRM');
+    await page.getByRole('button', { name: 'Dead of CRM', exact: true }).click();
     await page.waitForURL(/user=user-lost/);
     await row.waitFor();
     await isGood();
@@ -336,7 +332,6 @@ story(
       .getByLabel('Timeline')
       .getByText(/^Attempt 1: 422/)
       .waitFor();
-    await page.getByText('Request headers').click();
     await page.getByRole('button', { name: 'Copy as curl' }).waitFor();
     await isGoodEverywhere('delivery');
 
@@ -360,7 +355,7 @@ story(
     await isGood();
     await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
     await page.getByRole('region', { name: /of replay 1$/ }).waitFor();
-    await page.getByLabel('Facts').getByText('delivered').waitFor();
+    await page.getByLabel('Facts').getByText('delivered', { exact: true }).waitFor();
     expect(
       stage.sink
         .received('/crm')
@@ -423,6 +418,64 @@ story(
     await page.getByLabel('Progress').getByText('done').waitFor();
     await stage.sink.waitFor(1, { path: '/warehouse' });
     await isGoodEverywhere('replay');
+  },
+  MINUTES,
+);
+
+/** Row that has the focus. */
+const FOCUSED = "document.activeElement.closest('[data-row]')?.dataset.row";
+
+story(
+  'by keyboard alone, a delivery is read beside its list, Back returns to its row, and a search ' +
+    'leads everywhere',
+  async () => {
+    const { page } = tab;
+    for (const event of ['First Read', 'Second Read']) {
+      await stage.system.send(shop.writeKey, 'track', aTrack({ event, userId: 'user-read' }));
+    }
+    const list = `/deliveries?destination=${hooks.ledger.id}&user=user-read`;
+    const [upper, lower] = await eventually(async () => {
+      const { body } = await stage.system.control('GET', list);
+      const found = (body.data as { id: string }[]).map(({ id }) => id);
+      expect(found).toHaveLength(2);
+      return found as [string, string];
+    });
+    await page.goto(at(list));
+    const panel = page.getByRole('complementary', { name: 'Delivery' });
+    await page.locator(`[data-row="${upper}"] a`).focus();
+    await page.keyboard.press('Space');
+    await panel.getByText('Timeline').waitFor();
+    await page.waitForURL(new RegExp(`open=${upper}`));
+    await page.keyboard.press('ArrowDown');
+    await page.waitForURL(new RegExp(`open=${lower}`));
+    await panel.getByRole('region', { name: 'body', exact: true }).waitFor();
+    expect(await tab.evaluate(FOCUSED)).toBe(lower);
+    await isGood();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^(First|Second) Read → / }).waitFor();
+    await page.goBack();
+    await eventually(async () => expect(await tab.evaluate(FOCUSED)).toBe(lower));
+
+    // Filters by a name, whose part is enough.
+    await page.keyboard.press('/');
+    await page.keyboard.type('destination:crm ');
+    await page.waitForURL(new RegExp(`destination=${hooks.crm.id}`));
+    await page.getByRole('button', { name: 'Remove the filter destination: CRM' }).waitFor();
+
+    await page.keyboard.press('Control+k');
+    const search = page.getByRole('combobox', { name: 'What are you looking for?' });
+    await search.fill('wareh');
+    await page.getByRole('option', { name: 'Warehouse', exact: true }).waitFor();
+    await isGood();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/destinations/${hooks.warehouse.id}$`));
+    await page.getByRole('navigation', { name: 'Parts of this destination' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await isGood();
   },
   MINUTES,
 );
@@ -501,7 +554,7 @@ story(
   async () => {
     const { page } = tab;
     const { id } = hooks.ledger;
-    await page.goto(at(`/destinations/${id}`));
+    await page.goto(at(`/destinations/${id}/settings`));
     const filter = page.getByLabel('Filter', { exact: true });
     await filter.fill('event = "Cart Viewed"');
     await page.getByText('Line 1, column 7').waitFor();
@@ -562,7 +615,7 @@ story(
   async () => {
     const { page } = tab;
     const { id } = hooks.ledger;
-    await page.goto(at(`/destinations/${id}`));
+    await page.goto(at(`/destinations/${id}/settings`));
     await page.getByLabel(/^Name/).fill('General ledger');
     await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 7 });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -590,7 +643,10 @@ const pages = (): [
 ][] => [
   ['/?span=1h', 'Overview', /^[1-9]\d* accepted, 1 rejected$/, 'overview'],
   ['/destinations', 'Destinations', 'healthy', 'destinations'],
-  [`/destinations/${hooks.crm.id}`, 'CRM', 'Success rate, 24 h', 'destination'],
+  [`/destinations/${hooks.crm.id}`, 'CRM', 'Success rate', 'destination'],
+  [`/destinations/${hooks.crm.id}/deliveries`, 'CRM', 'All', undefined],
+  [`/destinations/${hooks.crm.id}/settings`, 'CRM', 'No unsaved changes', undefined],
+  [`/destinations/${hooks.crm.id}/changes`, 'CRM', 'created', undefined],
   ['/sources', 'Sources', 'Web shop', 'sources'],
   [`/sources/${shop.id}`, 'Web shop', 'on', 'source'],
   ['/audiences', 'Audiences', 'No audiences yet', 'audiences-empty'],
@@ -599,8 +655,8 @@ const pages = (): [
   ['/audit', 'Audit', 'created', 'audit'],
   ['/tokens', 'Tokens', 'Support', 'tokens'],
   ['/deliveries', 'Deliveries', /^1–\d+ of \d+$/, 'deliveries'],
-  ['/debugger', 'Debugger', 'live', 'debugger'],
-  ['/replays', 'Replays', 'Replay deliveries', 'replays'],
+  ['/debugger', 'Events', 'live', 'debugger'],
+  ['/replays', 'Replays', 'New replay', 'replays'],
   ['/notices', 'Notices', /^1–\d+ of \d+$/, 'notices'],
   ['/alerts', 'Alerts', 'Send a sample', 'alerts'],
 ];
@@ -652,12 +708,12 @@ story(
       .waitFor();
     await page.goto(at('/'));
     // While a chart loads, the others move.
-    await eventually(async () => expect(await page.locator('figure').count()).toBe(3));
-    const deliveries = page.locator('figure').filter({ hasText: 'As a table' });
+    await eventually(async () => expect(await page.locator('figure').count()).toBe(4));
+    const deliveries = page.locator('figure').filter({ hasText: /^Deliveries/ });
     await deliveries.locator('.recharts-bar').first().locator('path').last().click();
     await page.waitForURL(/deliveries\?status=delivered&since=.*until=/);
     await page.goBack();
-    await eventually(async () => expect(await page.locator('figure').count()).toBe(3));
+    await eventually(async () => expect(await page.locator('figure').count()).toBe(4));
     // A chart that moves during the gesture takes none of it.
     await eventually(async () => {
       await drag(deliveries);
@@ -665,22 +721,24 @@ story(
     });
     await page.getByRole('button', { name: 'Zoom out' }).click();
     await page.waitForURL((url) => url.search === '');
-    await page.getByRole('button', { name: 'Appearance: system' }).click();
-    await page.getByRole('button', { name: 'Appearance: light' }).click();
+    await openMenu(/^Signed in/);
+    await page.getByRole('menuitem', { name: 'Appearance: system' }).click();
+    await page.getByRole('menuitem', { name: 'Appearance: light' }).click();
     await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
     expect(await tab.barriers('color-contrast')).toEqual([]);
-    await page.getByRole('button', { name: 'Appearance: dark' }).click();
+    await page.getByRole('menuitem', { name: 'Appearance: dark' }).click();
     await page.goto(at('/no/such/page'));
     await page.getByText('Nothing is at this address').waitFor();
     await isGood();
 
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await openMenu(/^Signed in/);
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await enter(token.token);
-    for (const [path, heading] of pages().slice(0, 8)) {
+    for (const [path, heading] of pages().slice(0, 10)) {
       await page.goto(at(path));
       await page.getByRole('heading', { name: heading, exact: true }).waitFor();
     }
-    await page.goto(at(`/destinations/${hooks.ledger.id}`));
+    await page.goto(at(`/destinations/${hooks.ledger.id}/settings`));
     await openSection(page, 'Request');
     await eventually(async () => expect(await page.getByLabel('Method').isDisabled()).toBe(true));
     await page.getByRole('button', { name: 'Preview with an event' }).click();
@@ -767,7 +825,7 @@ story(
     await page.goto(at('/deliveries?status=dead'));
     await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
     await page.context().clearCookies();
-    await page.getByLabel('Type').selectOption('track');
+    await page.getByLabel('Search in ids, events and bodies').fill('type:track ');
     await page.getByText('Your session has ended').waitFor();
     await page.waitForURL(at('/deliveries?status=dead&type=track'));
     await page.getByLabel(/^Token/).fill('not the token at all');

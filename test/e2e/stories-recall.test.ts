@@ -189,7 +189,7 @@ async function signIn({ page }: Tab, path: string): Promise<void> {
   await page.goto(`${stage.system.controlUrl}${path}`);
   await page.getByLabel(/^Token/).fill(stage.system.adminToken);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
 }
 
 /** Presses a button, and the same button in the dialog that it opens. */
@@ -246,7 +246,10 @@ testWith(
       });
 
       await page.goto(at(`/destinations/${connection.destination.id}`));
-      await confirm(tab, 'Send all now', 'Send 1 waiting message now?');
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: 'Send all now' }).click();
+      const sendAll = page.getByRole('dialog', { name: 'Send 1 waiting message now?' });
+      await sendAll.getByRole('button', { name: 'Send all now' }).click();
       await page.getByRole('heading', { name: 'Retry of all' }).waitFor();
       await page.getByText('1 delivered, 0 failed again').waitFor();
       await isGood();

@@ -236,7 +236,7 @@ async function openPage(path: string): Promise<Tab['page']> {
     await tab.page.goto(`${stage.system.controlUrl}/`);
     await tab.page.getByLabel(/^Token/).fill(stage.system.adminToken);
     await tab.page.getByRole('button', { name: 'Sign in' }).click();
-    await tab.page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await tab.page.getByRole('navigation', { name: 'Pages' }).waitFor();
   }
   const { page } = tab;
   // Somebody on duty has the console open.
@@ -300,8 +300,7 @@ const listed = async (name: string) =>
       async (page) => {
         if (MANY > 0) return page;
         const field = page.getByLabel('Search in ids, events and bodies', { exact: true });
-        await field.fill(SOUGHT);
-        await page.getByLabel('Destination', { exact: true }).selectOption({ label: name });
+        await field.fill(`destination:${name} ${SOUGHT}`);
         await eventually(async () =>
           expect(await page.getByRole('link', { name: /^track: Order Shipped/ }).count()).toBe(1),
         );
@@ -436,8 +435,8 @@ const SHEET: Record<string, Question> = {
     page: async () => {
       const page = await visit('/lookup?user=u-99', 'Deliveries');
       if (MANY === 0) {
-        await page.getByLabel('User id', { exact: true }).fill('u-99');
-        await page.getByLabel('Destination', { exact: true }).selectOption({ label: 'Juniper' });
+        const field = page.getByLabel('Search in ids, events and bodies', { exact: true });
+        await field.fill('user:u-99 destination:Juniper ');
         clicks++;
         await page.getByRole('link', { name: 'Look for the event itself' }).click();
       }

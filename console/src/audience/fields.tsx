@@ -1,7 +1,7 @@
-import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
+import { Checkbox, Fieldset, Stack, Text, TextInput } from '@mantine/core';
 import { useAll } from '../lib/api';
-import { useOwnSources } from '../lib/sources';
-import { AllOrSome } from '../ui/all-or-some';
+import { useTelling } from '../lib/sources';
+import { EntriesPicker, useEntries } from '../ui/entry-picker';
 import { TextLink } from '../ui/ui';
 import { type CommonDraft, namingOf } from './draft';
 import { text } from '../texts';
@@ -51,50 +51,51 @@ export function useNaming(name: string) {
 }
 
 export function SourcesField<D extends CommonDraft>({ draft, onChange, problems }: Props<D>) {
-  const names = useOwnSources();
+  const telling = useTelling();
+  const { sources } = draft;
   return (
-    <AllOrSome
-      legend={words.sources}
-      all={words.allSources}
-      label={words.sources}
-      options={[...names]}
-      value={draft.sources}
-      onChange={(sources) => onChange({ ...draft, sources })}
-      error={problems.get('sources')}
-    />
+    <Fieldset legend={words.sources}>
+      <Stack gap="xs">
+        <Checkbox
+          label={words.allSources}
+          checked={sources === null}
+          onChange={(event) => onChange({ ...draft, sources: event.target.checked ? null : [] })}
+        />
+        {sources !== null && (
+          <EntriesPicker
+            kind="sources"
+            label={words.sources}
+            value={sources}
+            onChange={(chosen) => onChange({ ...draft, sources: chosen })}
+            error={problems.get('sources')}
+            // No client sends to the source of an audience.
+            offers={({ id }) => !telling.has(id)}
+          />
+        )}
+      </Stack>
+    </Fieldset>
   );
 }
 
 export function DestinationsField<D extends CommonDraft>({ draft, onChange, problems }: Props<D>) {
-  const destinations = useAll('destinations');
-  const off =
-    destinations?.filter(({ id, enabled }) => !enabled && draft.destinations.includes(id)) ?? [];
+  const chosen = useEntries('destinations', draft.destinations);
+  const off = [...chosen.values()].filter(({ enabled }) => !enabled);
   return (
-    <Checkbox.Group
-      label={words.destinations}
-      description={words.destinationsHint}
-      value={draft.destinations}
-      onChange={(chosen) => onChange({ ...draft, destinations: chosen })}
-      error={problems.get('destinations')}
-    >
-      <Stack gap="xs" mt="xs">
-        {destinations?.map(({ id, name, enabled, paused }) => (
-          <Checkbox
-            key={id}
-            value={id}
-            label={`${name}${enabled ? (paused ? words.paused : '') : words.off}`}
-          />
-        ))}
-        {destinations?.length === 0 && (
-          <Text size="sm">
-            {words.noDestinations(<TextLink to="/connect">{words.connectOne}</TextLink>)}
-          </Text>
-        )}
-        {off.length > 0 && (
-          <Text size="sm">{words.disabledMisses(off.map(({ name }) => name).join(', '))}</Text>
-        )}
-      </Stack>
-    </Checkbox.Group>
+    <Stack gap="xs">
+      <EntriesPicker
+        kind="destinations"
+        label={words.destinations}
+        description={words.destinationsHint}
+        value={draft.destinations}
+        onChange={(destinations) => onChange({ ...draft, destinations })}
+        error={problems.get('destinations')}
+        nameOf={({ name, enabled }) => (enabled ? name : `${name}${words.off}`)}
+        none={words.noDestinations(<TextLink to="/connect">{words.connectOne}</TextLink>)}
+      />
+      {off.length > 0 && (
+        <Text size="sm">{words.disabledMisses(off.map(({ name }) => name).join(', '))}</Text>
+      )}
+    </Stack>
   );
 }
 

@@ -1,8 +1,9 @@
-import { Button, Checkbox, Group, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { useRead } from '../lib/api';
 import { NewSource } from '../source/new-source';
+import { EntriesPicker } from '../ui/entry-picker';
 import { Unread } from '../ui/ui';
 import { text } from '../texts';
 
@@ -10,7 +11,7 @@ const words = text.connect.sourcesStep;
 
 /** Chooses existing sources, or creates a new one. */
 export function ChooseSources() {
-  const read = useRead('GET /sources', { query: { limit: 200 } });
+  const read = useRead('GET /sources', { query: { limit: 1 } });
   const [chosen, setChosen] = useState<string[]>([]);
   const [search] = useSearchParams();
   const navigate = useNavigate();
@@ -26,13 +27,13 @@ export function ChooseSources() {
     <Stack>
       <Text>{words.hint}</Text>
       {sources.length > 0 && (
-        <Checkbox.Group label={words.sources} value={chosen} onChange={setChosen}>
-          <Stack gap="xs" mt="xs">
-            {sources.map(({ id, name, enabled }) => (
-              <Checkbox key={id} value={id} label={enabled ? name : words.disabled(name)} />
-            ))}
-          </Stack>
-        </Checkbox.Group>
+        <EntriesPicker
+          kind="sources"
+          label={words.sources}
+          value={chosen}
+          onChange={setChosen}
+          nameOf={({ name, enabled }) => (enabled ? name : words.disabled(name))}
+        />
       )}
       <NewSource
         label={sources.length === 0 ? words.nameFirst : words.newSourceName}

@@ -2,11 +2,12 @@ import { Button, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { creationOf, emptyDraft, problemsOf } from '../destination/draft';
-import { type FieldProps, NameField } from '../destination/fields';
+import { type FieldProps, NameField, SecretField } from '../destination/fields';
 import { RequestSection } from '../destination/request-section';
 import { WebhooksEditor } from '../destination/webhooks-editor';
 import { useChange } from '../lib/api';
 import { fieldProblems } from '../lib/problems';
+import { newSecret } from '../lib/secret';
 import { Failure } from '../ui/ui';
 import { useUnsaved } from '../ui/unsaved';
 import { text } from '../texts';
@@ -15,7 +16,8 @@ const words = text.connect.urlsStep;
 
 /** Enters up to five URLs. This step stores the destination disabled, so that it can be tested. */
 export function UrlsStep({ sources }: { sources: string[] }) {
-  const [draft, setDraft] = useState(() => emptyDraft(sources));
+  const [secret] = useState(newSecret);
+  const [draft, setDraft] = useState(() => ({ ...emptyDraft(sources), sharedSecret: secret }));
   const navigate = useNavigate();
   const saved = useUnsaved(draft.webhooks.some(({ url }) => url !== ''));
   const make = useChange('POST /destinations', {
@@ -36,6 +38,14 @@ export function UrlsStep({ sources }: { sources: string[] }) {
       <Stack>
         <Text>{words.hint}</Text>
         <UrlsFields draft={draft} onChange={setDraft} problems={problems} hasSecret={false} />
+        {/* Before the test, so that a receiver that verifies signatures accepts it. */}
+        <SecretField
+          generated={secret}
+          value={draft.sharedSecret}
+          onChange={(sharedSecret) => setDraft({ ...draft, sharedSecret })}
+          problem={problems.get('sharedSecret')}
+          has={false}
+        />
         {make.error && <Failure error={make.error} what={words.createTask} />}
         <Button type="submit" className="start" loading={make.isPending} disabled={own.size > 0}>
           {words.saveAndContinue}

@@ -1,7 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import { useState } from 'react';
-import { useNavigate } from 'react-router';
-import { type Delivery, type Destination } from '../../../shared/api/operations';
+import { type Delivery } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { useChange } from '../lib/api';
 import { useMay } from '../lib/session';
@@ -10,7 +9,7 @@ import { text } from '../texts';
 
 const words = text.delivery.recall;
 
-/** Sends waiting deliveries now, and cancels them: one delivery, or all of a destination. */
+/** Sends a waiting delivery now, or cancels it. */
 
 const KEEP = words.keepWaiting;
 
@@ -49,49 +48,5 @@ export function RecallDelivery({ delivery }: { delivery: Delivery }) {
       </Group>
       {error && <Failure error={error} what={words.changeTask} />}
     </div>
-  );
-}
-
-/** The actions for all deliveries that wait at a destination. Each opens the page of its job. */
-export function RecallAll({
-  destination,
-  waiting,
-}: {
-  destination: Destination;
-  waiting: number | undefined;
-}) {
-  const mayRetry = useMay('POST /destinations/{id}/retry');
-  const navigate = useNavigate();
-  const onDone = ({ data }: { data: { id: string } }) => void navigate(`/replays/${data.id}`);
-  const retry = useChange('POST /destinations/{id}/retry', { onDone });
-  const cancel = useChange('POST /destinations/{id}/cancel', { onDone });
-  if (!mayRetry || !waiting) return null;
-  const { id, enabled, paused } = destination;
-  const error = retry.error ?? cancel.error;
-  const many = words.waitingMessages(waiting);
-  return (
-    <>
-      {enabled && !paused && (
-        <Confirmed
-          label={words.sendAllNow}
-          question={words.sendAllQuestion(many)}
-          busy={retry.isPending}
-          onConfirm={() => retry.mutate({ id, body: {} })}
-        >
-          <Text>{words.sendAllHint}</Text>
-        </Confirmed>
-      )}
-      <Confirmed
-        danger
-        label={words.cancelAllWaiting}
-        dismiss={KEEP}
-        question={words.cancelAllQuestion(many)}
-        busy={cancel.isPending}
-        onConfirm={() => cancel.mutate({ id })}
-      >
-        <Text>{words.cancelAllHint}</Text>
-      </Confirmed>
-      {error && <Failure error={error} what={words.changeAllTask} />}
-    </>
   );
 }

@@ -1,4 +1,4 @@
-import { Group, Text } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { type Deliveries } from '../../../shared/api/operations';
@@ -21,9 +21,12 @@ type Row = Deliveries['data'][number];
 export function SelectionBar({
   selected,
   onDone,
+  more,
 }: {
   selected: readonly Row[];
   onDone: () => void;
+  /** selects more */
+  more?: ReactNode;
 }) {
   const mayReplay = useMay('POST /deliveries/{id}/replay');
   const mayRetry = useMay('POST /deliveries/{id}/retry');
@@ -33,6 +36,7 @@ export function SelectionBar({
   return (
     <Group className="card selection" role="region" aria-label={words.selectedDeliveries}>
       <Text fw={600}>{words.selected(count(selected.length))}</Text>
+      {more}
       {mayReplay && <ReplayButton rows={ended} onDone={onDone} />}
       {mayRetry && (
         <>
@@ -58,6 +62,9 @@ export function SelectionBar({
           </BulkButton>
         </>
       )}
+      <Button variant="subtle" size="compact-sm" color="gray" onClick={onDone}>
+        {words.clear}
+      </Button>
     </Group>
   );
 }

@@ -2,7 +2,7 @@ import { type Delivery } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
 import { isDelivered, isUnderWay } from '../../../shared/model/reasons';
 import { goesOnInWords } from '../lib/goes-on';
-import { latency, reasonInWords, relative, spanOf, stateInWords } from '../lib/labels';
+import { absolute, latency, reasonInWords, relative, spanOf, stateInWords } from '../lib/labels';
 import { tookOf } from '../destination/last-attempts';
 import { text } from '../texts';
 
@@ -15,6 +15,8 @@ export interface Moment {
   at: string | null;
   kind: 'done' | 'bad' | 'wait' | 'next';
   text: string;
+  /** of an attempt */
+  attempt?: Delivery['attempts'][number];
 }
 
 /**
@@ -51,6 +53,7 @@ function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
     text: attempt.withheld
       ? words.withheld(results.join(', '))
       : words.attempt(attempt.n, results.join(', '), took),
+    attempt,
   };
 }
 
@@ -79,6 +82,33 @@ function ending({ status, reason, settledAt, goesOn }: Delivery, nowMs: number):
 
 function capitalized(text: string): string {
   return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+}
+
+/** Names a delivery by what happened and where it goes: "Order Completed → Acme Billing". */
+export function titleOf({
+  type,
+  event,
+  destination,
+  destinationName,
+}: Pick<Delivery, 'type' | 'event' | 'destination' | 'destinationName'>): string {
+  return words.title(event ?? type, destinationName ?? destination);
+}
+
+/** Says in a sentence what became of a delivery, or what it waits for. */
+export function sentenceOf(delivery: Delivery, nowMs: number): string {
+  const { status, reason, settledAt, acceptedAt, attemptsMade } = delivery;
+  if (isUnderWay(status)) {
+    const why = reasonInWords(reason);
+    const budget = budgetInWords(delivery, nowMs);
+    return why === '' ? budget : `${why}. ${budget}`;
+  }
+  const at = absolute(settledAt ?? acceptedAt, nowMs);
+  if (isDelivered(status)) {
+    const took = latency(Date.parse(settledAt ?? acceptedAt) - Date.parse(acceptedAt));
+    const delivered = words.delivered(at, took, attemptsMade);
+    return status === 'delivered' ? delivered : `${delivered} ${words.notAllUrls}`;
+  }
+  return words.ended(capitalized(stateInWords(status)), at, attemptsMade, reasonInWords(reason));
 }
 
 /** Says how many attempts were made, when the next one comes, and when Waypost gives up. */

@@ -1,5 +1,5 @@
 import { Stack, Text } from '@mantine/core';
-import { type ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
 import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { NOT_STORED_HEADERS } from '../../../shared/model/webhook-request';
@@ -34,47 +34,79 @@ interface Props {
 }
 
 export function AttemptView({ attempt, heading, body, isTest = false, notCalled }: Props) {
+  // A URL that failed is what somebody looks for.
+  const failed = attempt.urls.findIndex(({ outcome }) => outcome !== 'delivered');
+  const [chosen, setChosen] = useState(Math.max(0, failed));
+  const shown = attempt.urls[chosen];
+  const wordOf = (url: Try) =>
+    isTest ? testWord(url.outcome) : urlWord(url.outcome, attempt.outcome);
   return (
     <section className="card" aria-label={heading}>
       <div className="row">
         <strong>{heading}</strong>
         <Pill kind={isTest ? testWord(attempt.outcome) : attempt.outcome} />
-        <span>
+        <span className="quiet">
           <When at={attempt.at} exact />, {latency(tookOf(attempt))}
         </span>
       </div>
-      {attempt.urls.map((url) => (
-        <TryView
-          key={url.url}
-          of={url}
-          body={body}
-          word={isTest ? testWord(url.outcome) : urlWord(url.outcome, attempt.outcome)}
-          isSettled={!isTest && attempt.outcome === 'delivered'}
-        />
-      ))}
+      <ul className="plain tries">
+        {attempt.urls.map((url, i) => (
+          <li key={url.url}>
+            <TryHead
+              of={url}
+              word={wordOf(url)}
+              choice={
+                attempt.urls.length > 1
+                  ? { isChosen: i === chosen, onChoose: () => setChosen(i) }
+                  : undefined
+              }
+            />
+          </li>
+        ))}
+      </ul>
+      {shown && (
+        <TryView of={shown} body={body} isSettled={!isTest && attempt.outcome === 'delivered'} />
+      )}
       {notCalled}
     </section>
+  );
+}
+
+interface TryHeadProps {
+  of: Try;
+  word: string;
+  /** undefined: there is only one */
+  choice: { isChosen: boolean; onChoose: () => void } | undefined;
+}
+
+function TryHead({ of: url, word, choice }: TryHeadProps) {
+  const line = (
+    <>
+      <Pill kind={word} />
+      {url.status !== undefined && <strong>{words.http(url.status)}</strong>}
+      <bdi className="break">{url.address ?? url.request?.url ?? url.origin}</bdi>
+      <span className="quiet">{latency(url.durationMs)}</span>
+    </>
+  );
+  if (!choice) return <div className="row">{line}</div>;
+  return (
+    <button className="row try" aria-pressed={choice.isChosen} onClick={choice.onChoose}>
+      {line}
+    </button>
   );
 }
 
 interface TryProps {
   of: Try;
   body: unknown;
-  word: string;
   /** a URL has accepted the delivery */
   isSettled: boolean;
 }
 
-function TryView({ of: url, body, word, isSettled }: TryProps) {
+function TryView({ of: url, body, isSettled }: TryProps) {
   const problem = url.error && errorInWords(url.error, url.status);
   return (
-    <Stack gap={4} className="try">
-      <div className="row">
-        <Pill kind={word} />
-        {url.status !== undefined && <strong>{words.http(url.status)}</strong>}
-        <span className="break">{url.address ?? url.request?.url ?? url.origin}</span>
-        <span>{latency(url.durationMs)}</span>
-      </div>
+    <Stack gap="xs">
       {problem !== undefined && (
         <Text size="sm" className="bad">
           {problem}
@@ -89,42 +121,72 @@ function TryView({ of: url, body, word, isSettled }: TryProps) {
       )}
       {url.oddities && <Text size="sm">{words.odd(url.oddities)}</Text>}
       {url.batch && <BatchView batch={url.batch} />}
-      {url.request && <RequestView of={url} request={url.request} body={body} />}
-      {url.response && <ResponseView response={url.response} />}
+      <div className="exchange">
+        {(url.request ?? body) !== undefined && (
+          <RequestView of={url} request={url.request ?? undefined} body={body} />
+        )}
+        <ResponseView response={url.response} />
+      </div>
     </Stack>
   );
 }
 
 interface RequestProps {
   of: Try;
-  request: NonNullable<Try['request']>;
+  /** undefined: its version of the destination is unknown */
+  request: Try['request'] | undefined;
   body: unknown;
 }
 
 function RequestView({ of: { batch }, request, body }: RequestProps) {
-  const { method, url, headers, changedHeaders = [] } = request;
+  const changed = request?.changedHeaders ?? [];
   return (
-    <details>
-      <summary>{words.requestHeaders}</summary>
-      {changedHeaders.length > 0 && (
-        <Text size="sm">{words.changedHeaders(changedHeaders.join(', '))}</Text>
+    <div>
+      <h3>{words.request}</h3>
+      {request && (
+        <>
+          {changed.length > 0 && <Text size="sm">{words.changedHeaders(changed.join(', '))}</Text>}
+          <Code label={words.requestHeadersCode} text={requestLines(request)} />
+          <Text size="xs" className="quiet">
+            {words.notStored(
+              NOT_STORED_HEADERS.filter((name) => batch || name !== DELIVERIES_HEADER).join(', '),
+            )}
+          </Text>
+        </>
       )}
-      <Code label={words.requestHeadersCode} text={headerLines(headers)} />
-      <Text size="sm" className="quiet">
-        {words.notStored(
-          NOT_STORED_HEADERS.filter((name) => batch || name !== DELIVERIES_HEADER).join(', '),
-        )}
-      </Text>
-      {body !== undefined && (
-        <CopyText text={curlOf({ method, url, headers, body })} label={words.copyAsCurl} />
+      {body !== undefined && <BodyView body={body} />}
+      {request && body !== undefined && (
+        <CopyText
+          text={curlOf({
+            method: request.method,
+            url: request.url,
+            headers: request.headers,
+            body,
+          })}
+          label={words.copyAsCurl}
+        />
       )}
-    </details>
+    </div>
   );
 }
 
-function ResponseView({ response }: { response: NonNullable<Try['response']> }) {
-  const { headers, body, truncated } = response;
-  const value = jsonIn(body);
+function ResponseView({ response }: { response: Try['response'] }) {
+  return (
+    <div>
+      <h3>{words.response}</h3>
+      <ResponseContent response={response} />
+    </div>
+  );
+}
+
+function ResponseContent({ response }: { response: Try['response'] }) {
+  if (!response) {
+    return (
+      <Text size="sm" className="quiet">
+        {words.noResponse}
+      </Text>
+    );
+  }
   if (wasNotStored(response)) {
     return (
       <Text size="sm" className="quiet">
@@ -132,17 +194,20 @@ function ResponseView({ response }: { response: NonNullable<Try['response']> }) 
       </Text>
     );
   }
+  const { headers, body, truncated } = response;
+  const value = jsonIn(body);
   return (
-    <details>
-      <summary>{words.response}</summary>
+    <>
       <Code label={words.responseHeaders} text={headerLines(headers)} />
-      {value === undefined ? (
-        <Code label={words.responseCode} text={body} />
-      ) : (
-        <JsonView label={words.responseCode} value={value} />
+      {value !== undefined && <JsonView label={words.responseCode} value={value} />}
+      {value === undefined && body !== '' && <Code label={words.responseCode} text={body} />}
+      {body === '' && (
+        <Text size="sm" className="quiet">
+          {words.noBody}
+        </Text>
       )}
       {truncated && <Text size="sm">{words.truncated}</Text>}
-    </details>
+    </>
   );
 }
 
@@ -170,6 +235,10 @@ function Phases({ phases }: { phases: NonNullable<Try['phases']> }) {
       </Text>
     </div>
   );
+}
+
+function requestLines({ method, url, headers }: NonNullable<Try['request']>): string {
+  return [`${method} ${url}`, headerLines(headers)].join('\n');
 }
 
 function headerLines(headers: Record<string, string>): string {

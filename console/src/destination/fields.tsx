@@ -1,11 +1,11 @@
-import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { useNames } from '../lib/api';
 import { newSecret } from '../lib/secret';
 import { useTelling } from '../lib/sources';
 import { TYPES } from '../lib/labels';
 import { AllOrSome } from '../ui/all-or-some';
 import { Copy } from '../ui/code';
+import { EntriesPicker } from '../ui/entry-picker';
 import { type Draft } from './draft';
 import { text } from '../texts';
 
@@ -33,23 +33,17 @@ export function NameField({ draft, onChange, problems }: FieldProps) {
 }
 
 export function SourcesField({ draft, onChange, problems }: FieldProps) {
-  const names = useNames('sources');
   const telling = useTelling();
   return (
-    <Checkbox.Group
+    <EntriesPicker
+      kind="sources"
       label={words.sources}
       description={words.sourcesHint}
       value={draft.sources}
       onChange={(sources) => onChange({ ...draft, sources })}
       error={problems.get('sources')}
-    >
-      <Stack gap="xs" mt="xs">
-        {[...names].map(([id, name]) => (
-          <Checkbox key={id} value={id} label={telling.has(id) ? words.fromAudience(name) : name} />
-        ))}
-        {names.size === 0 && <Text size="sm">{words.noSourcesYet}</Text>}
-      </Stack>
-    </Checkbox.Group>
+      nameOf={({ id, name }) => (telling.has(id) ? words.fromAudience(name) : name)}
+    />
   );
 }
 
@@ -59,14 +53,16 @@ interface SecretProps {
   problem: string | undefined;
   /** a secret is stored */
   has: boolean;
+  /** one that the page has made already */
+  generated?: string;
 }
 
 /**
  * Sets the secret that signs requests. A generated one is readable until it is saved, so that the
  * user can copy it.
  */
-export function SecretField({ value, onChange, problem, has }: SecretProps) {
-  const [generated, setGenerated] = useState('');
+export function SecretField({ value, onChange, problem, has, ...made }: SecretProps) {
+  const [generated, setGenerated] = useState(made.generated ?? '');
   const readable = value !== '' && value === generated;
   const generate = () => {
     const secret = newSecret();

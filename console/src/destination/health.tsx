@@ -1,10 +1,12 @@
-import { Button, Text } from '@mantine/core';
+import { Button, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
 import { count, causeInWords, latency, rateInWords } from '../lib/labels';
-import { type Range } from '../lib/series';
-import { Pill, Section, Table, TextLink, Unread, Waiting as Loading, When } from '../ui/ui';
+import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
+import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
+import { Tile } from '../ui/tile';
+import { number, Pill, Table, TextLink, Unread, Waiting as Loading, When } from '../ui/ui';
 import { lastAttempts, responseInShort, tookOf } from './last-attempts';
 import { text } from '../texts';
 
@@ -14,141 +16,141 @@ const LOOK_AGAIN_MS = 10_000;
 
 /** Half of the console's code is that of charts: a page that shows one loads it. */
 const charts = () => import('../ui/time-charts');
-const DeliveriesChart = lazy(() =>
-  charts().then((module) => ({ default: module.DeliveriesChart })),
+const DestinationCharts = lazy(() =>
+  charts().then((module) => ({ default: module.DestinationCharts })),
 );
-const LatencyChart = lazy(() => charts().then((module) => ({ default: module.LatencyChart })));
+const StepTable = lazy(() => charts().then((module) => ({ default: module.StepTable })));
+
+const DAY_MS = 86_400_000;
+const SPANS = [
+  { value: '1h', label: words.lastHour, ms: DAY_MS / 24 },
+  { value: '24h', label: words.last24Hours, ms: DAY_MS },
+  { value: '7d', label: words.last7Days, ms: 7 * DAY_MS },
+];
 
 /**
  * The health of a destination: its state in words, its numbers over time, and its last attempts.
  */
 export function Health({ destination: id }: { destination: string }) {
+  const [span, setSpan] = useState('24h');
   const [zoom, setZoom] = useState<Range>();
+  const since = sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
   const read = useRead(
     'GET /destinations/{id}/health',
-    { id, query: { ...zoom } },
+    { id, query: zoom ? { ...zoom } : { since } },
     { every: LOOK_AGAIN_MS, keep: true },
   );
-  return (
-    <Section title={words.health}>
-      {read.data && !read.error ? (
-        <>
-          <Facts health={read.data.data} destination={id} zoom={zoom} />
-          <OverTime health={read.data.data} destination={id} zoom={zoom} onZoom={setZoom} />
-        </>
-      ) : (
-        <Unread read={read} what={words.theHealth} />
-      )}
-      <LastAttempts destination={id} />
-    </Section>
-  );
-}
-
-interface Props {
-  health: DestinationHealth;
-  destination: string;
-  /** undefined: the last day */
-  zoom: Range | undefined;
-}
-
-function OverTime({
-  health,
-  destination,
-  zoom,
-  onZoom,
-}: Props & { onZoom: (range: Range | undefined) => void }) {
-  if (health.series.length === 0 && !zoom) return null;
   const endMs = zoom ? Date.parse(zoom.until) : Date.now();
   return (
-    <div className="below">
-      {zoom && (
-        <Button size="xs" variant="default" onClick={() => onZoom(undefined)}>
-          {words.zoomOut}
-        </Button>
-      )}
-      <div className="charts">
-        <Suspense fallback={<Loading for={words.theCharts} />}>
-          <DeliveriesChart counted={health} endMs={endMs} only={destination} onZoom={onZoom} />
-          <LatencyChart counted={health} whole={health.latencyMs} endMs={endMs} />
-        </Suspense>
-      </div>
-    </div>
-  );
-}
-
-function Facts({ health, destination, zoom }: Props) {
-  const {
-    state,
-    stateSince,
-    successRate,
-    perSecond,
-    latencyMs,
-    lastError,
-    waiting,
-    oldestWaitingAt,
-  } = health;
-  return (
     <>
-      <div className="row">
-        <Pill kind={state} />
-        <span>{words.since(<When at={stateSince} exact />)}</span>
+      <section aria-label={words.health}>
+        {read.data && !read.error ? (
+          <Facts health={read.data.data} destination={id} endMs={endMs} />
+        ) : (
+          <Unread read={read} what={words.theHealth} />
+        )}
+      </section>
+      <div className="row spread">
+        <h2>{words.overTime}</h2>
+        <div className="row">
+          {zoom && (
+            <Button size="xs" variant="default" onClick={() => setZoom(undefined)}>
+              {words.zoomOut}
+            </Button>
+          )}
+          <SegmentedControl
+            size="xs"
+            aria-label={words.time}
+            data={SPANS.map(({ value, label }) => ({ value, label }))}
+            value={span}
+            onChange={(value) => {
+              setSpan(value);
+              setZoom(undefined);
+            }}
+          />
+        </div>
       </div>
-      <dl>
-        <dt>{words.successRate(zoom ? words.selectedTime : words.lastDay)}</dt>
-        <dd>
-          {successRate === null ? words.noAttempts : words.ofAttempts(rateInWords(successRate))}
-        </dd>
-        <dt>{words.latency}</dt>
-        <dd>
-          {words.percentiles(
-            latency(latencyMs.p50),
-            latency(latencyMs.p95),
-            latency(latencyMs.p99),
-          )}
-        </dd>
-        <dt>{words.volume}</dt>
-        <dd>
-          {words.perSecond(
-            perSecond < 0.01 && perSecond > 0 ? words.almostNone : perSecond.toFixed(2),
-          )}
-        </dd>
-        <dt>{words.waiting}</dt>
-        <dd>
-          {waiting === 0 ? (
-            words.none
-          ) : (
-            <>
-              {words.oldestFrom(words.messages(waiting), <When at={oldestWaitingAt} exact />)}
-              <Waiting destination={destination} />
-            </>
-          )}
-        </dd>
-        <dt>{words.lastError}</dt>
-        <dd className="break">
-          {lastError === null ? (
-            words.none
-          ) : (
-            <>
-              <span className="bad">{causeInWords(lastError)}</span>,{' '}
-              <When at={lastError.at} exact />
-            </>
-          )}
-        </dd>
-      </dl>
+      {read.data && (
+        <div>
+          <Suspense fallback={<Loading for={words.theCharts} />}>
+            <div className="charts three">
+              <DestinationCharts
+                counted={read.data.data}
+                whole={read.data.data.latencyMs}
+                endMs={endMs}
+                only={id}
+                onZoom={setZoom}
+              />
+            </div>
+            <StepTable counted={read.data.data} endMs={endMs} only={id} />
+          </Suspense>
+        </div>
+      )}
+      <LastAttempts destination={id} />
     </>
   );
 }
 
-/** Leads to the open deliveries of each status. */
-function Waiting({ destination }: { destination: string }) {
-  return (['held', 'retrying', 'waiting'] as const).map((status, i) => (
-    <span key={status}>
-      {i > 0 && ', '}
-      <TextLink to={`/deliveries?${new URLSearchParams({ destination, status }).toString()}`}>
-        {status}
-      </TextLink>
-    </span>
-  ));
+interface FactsProps {
+  health: DestinationHealth;
+  destination: string;
+  /** end of the shown time, ms since 1970 */
+  endMs: number;
+}
+
+function Facts({ health, destination, endMs }: FactsProps) {
+  const { stateSince, successRate, perSecond, latencyMs, lastError, waiting, oldestWaitingAt } =
+    health;
+  const steps = everyStep(health, health.series, endMs).map(({ found }) => found);
+  const dead = steps.reduce((sum, step) => sum + (step?.dead ?? 0), 0);
+  const range = { since: health.since };
+  return (
+    <>
+      <p className="head-state">
+        {words.state(<When at={stateSince} exact />)}
+        {lastError !== null && (
+          <>
+            {' '}
+            {words.lastError(
+              <span className="break">{causeInWords(lastError)}</span>,
+              <When at={lastError.at} exact />,
+            )}
+          </>
+        )}
+      </p>
+      <dl className="tiles">
+        <Tile
+          name={words.successRate}
+          value={successRate === null ? words.noAttempts : rateInWords(successRate)}
+          spark={<BarSpark kind="good" values={steps.map((step) => step?.delivered ?? 0)} />}
+          note={words.perSecond(
+            perSecond < 0.01 && perSecond > 0 ? words.almostNone : perSecond.toFixed(2),
+          )}
+        />
+        <Tile
+          name={words.waiting}
+          to={listOf(destination, {}, 'pending')}
+          value={count(waiting)}
+          spark={<ShareSpark parts={[{ kind: 'wait', value: waiting }]} />}
+          note={waiting === 0 ? words.none : words.oldestFrom(<When at={oldestWaitingAt} exact />)}
+        />
+        <Tile
+          name={words.dead}
+          to={listOf(destination, range, 'dead')}
+          value={count(dead)}
+          lost={dead > 0}
+          spark={<BarSpark kind="lost" values={steps.map((step) => step?.dead ?? 0)} />}
+          note={dead === 0 ? words.noneLost : words.replayHint}
+        />
+        <Tile
+          name={words.latency}
+          value={latency(latencyMs.p95)}
+          spark={<LineSpark values={steps.map((step) => step?.latencyMs.p95 ?? null)} />}
+          note={words.percentiles(latency(latencyMs.p50), latency(latencyMs.p99))}
+        />
+      </dl>
+    </>
+  );
 }
 
 const SHOWN = 10;
@@ -164,11 +166,18 @@ function LastAttempts({ destination }: { destination: string }) {
   const rows = lastAttempts([newest.data?.data.data ?? [], retried.data?.data.data ?? []], SHOWN);
   if (rows.length === 0) return null;
   return (
-    <div className="below">
-      <Text fw={600}>{words.last(words.attempts(rows.length))}</Text>
+    <div>
+      <h2>{words.last(words.attempts(rows.length))}</h2>
       <Table
         label={words.lastAttempts}
-        head={[words.when, words.result, words.message, words.attempt, words.response, words.took]}
+        head={[
+          words.when,
+          words.result,
+          words.message,
+          number(words.attempt),
+          words.response,
+          number(words.took),
+        ]}
       >
         {rows.map((attempt) => (
           <tr key={`${attempt.delivery.id} ${attempt.at}`}>
@@ -183,9 +192,9 @@ function LastAttempts({ destination }: { destination: string }) {
                 {attempt.delivery.event ?? attempt.delivery.type}
               </TextLink>
             </td>
-            <td>{count(attempt.n)}</td>
+            <td className="number">{count(attempt.n)}</td>
             <td>{responseInShort(attempt)}</td>
-            <td>{latency(tookOf(attempt))}</td>
+            <td className="number">{latency(tookOf(attempt))}</td>
           </tr>
         ))}
       </Table>

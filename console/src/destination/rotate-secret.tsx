@@ -15,18 +15,26 @@ interface Props<T> {
   onRotated: (response: { data: T; etag: string | undefined }) => void;
 }
 
-/** Rotates the secret of a destination. */
-export function RotateSecret({
+interface Opened {
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** A dialog that rotates the secret of a destination. */
+export function RotateSecretDialog({
   destination,
   etag,
   onRotated,
-}: Props<Destination> & { destination: Destination }) {
+  ...dialog
+}: Props<Destination> & Opened & { destination: Destination }) {
   const rotate = useChange('POST /destinations/{id}/rotate-secret', {
     onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
   });
   const begin = (overlap: string) =>
     rotate.mutate({ id: destination.id, ifMatch: etag, body: { overlap } });
-  return <Rotation rotate={rotate} under={destination.secretRotation} onBegin={begin} />;
+  return (
+    <Rotation rotate={rotate} under={destination.secretRotation} onBegin={begin} {...dialog} />
+  );
 }
 
 /** Rotates the secret of the alerts. */
@@ -38,11 +46,26 @@ export function RotateAlertsSecret({
   const rotate = useChange('POST /alerts/rotate-secret', {
     onDone: ({ data: { sharedSecret, ...data }, etag: tag }) => onRotated({ data, etag: tag }),
   });
+  const [open, setOpen] = useState(false);
   const begin = (overlap: string) => rotate.mutate({ ifMatch: etag, body: { overlap } });
-  return <Rotation rotate={rotate} under={alerts.secretRotation} onBegin={begin} />;
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpen(true)}>
+        {words.rotateSecret}
+      </Button>
+      <BothSign under={alerts.secretRotation} />
+      <Rotation
+        rotate={rotate}
+        under={alerts.secretRotation}
+        onBegin={begin}
+        opened={open}
+        onClose={() => setOpen(false)}
+      />
+    </>
+  );
 }
 
-interface RotationProps {
+interface RotationProps extends Opened {
   rotate: {
     data: { data: { sharedSecret?: string | undefined } } | undefined;
     error: Error | null;
@@ -54,56 +77,52 @@ interface RotationProps {
   onBegin: (overlap: string) => void;
 }
 
+/** Says until when the old secret signs, too. */
+export function BothSign({ under }: { under: Destination['secretRotation'] }) {
+  if (!under) return null;
+  return <Text size="sm">{words.bothSignUntil(<When at={under.overlapUntil} exact />)}</Text>;
+}
+
 /**
  * Creates a new secret while the old one stays valid for a time. The new secret is visible once,
  * until the dialog closes.
  */
-function Rotation({ rotate, under, onBegin }: RotationProps) {
-  const [open, setOpen] = useState(false);
+function Rotation({ rotate, under, onBegin, opened, onClose }: RotationProps) {
   const close = () => {
-    setOpen(false);
+    onClose();
     // The response holds the secret, so drop it with the dialog.
     rotate.reset();
   };
   const made = rotate.data?.data.sharedSecret;
-  const title = words.rotateSecret;
   return (
-    <>
-      <Button variant="default" onClick={() => setOpen(true)}>
-        {title}
-      </Button>
-      {under && (
-        <Text size="sm">{words.bothSignUntil(<When at={under.overlapUntil} exact />)}</Text>
+    <Modal
+      opened={opened}
+      onClose={close}
+      title={words.rotateSecret}
+      lockScroll={false}
+      closeButtonProps={{ 'aria-label': words.close }}
+      // Escape or a click beside the dialog would lose a secret that cannot be shown again.
+      closeOnEscape={made === undefined}
+      closeOnClickOutside={made === undefined}
+      withCloseButton={made === undefined}
+    >
+      {made === undefined ? (
+        <Ask
+          until={under?.overlapUntil}
+          busy={rotate.isPending}
+          error={rotate.error}
+          onBegin={onBegin}
+        />
+      ) : (
+        <Stack>
+          <Alert color="yellow" title={words.shownOnlyOnce}>
+            {words.copyNow}
+          </Alert>
+          <Code label={words.newSecret} text={made} />
+          <Button onClick={close}>{words.done}</Button>
+        </Stack>
       )}
-      <Modal
-        opened={open}
-        onClose={close}
-        title={title}
-        lockScroll={false}
-        closeButtonProps={{ 'aria-label': words.close }}
-        // Escape or a click beside the dialog would lose a secret that cannot be shown again.
-        closeOnEscape={made === undefined}
-        closeOnClickOutside={made === undefined}
-        withCloseButton={made === undefined}
-      >
-        {made === undefined ? (
-          <Ask
-            until={under?.overlapUntil}
-            busy={rotate.isPending}
-            error={rotate.error}
-            onBegin={onBegin}
-          />
-        ) : (
-          <Stack>
-            <Alert color="yellow" title={words.shownOnlyOnce}>
-              {words.copyNow}
-            </Alert>
-            <Code label={words.newSecret} text={made} />
-            <Button onClick={close}>{words.done}</Button>
-          </Stack>
-        )}
-      </Modal>
-    </>
+    </Modal>
   );
 }
 

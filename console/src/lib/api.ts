@@ -120,11 +120,12 @@ type Kind = keyof Entries;
 /**
  * Reads all entries of a kind, up to a number that a person can choose from; undefined until then.
  */
-export function useAll<K extends Kind>(kind: K): Entries[K][] | undefined {
+export function useAll<K extends Kind>(kind: K, enabled = true): Entries[K][] | undefined {
   return useQuery({
     queryKey: [`GET /${kind}`, 'all'],
     queryFn: () => allOf(kind),
     staleTime: 10_000,
+    enabled,
   }).data;
 }
 

@@ -80,6 +80,19 @@ export function absolute(iso: string, nowMs: number): string {
   return `${date.toLocaleDateString(LOCALE, { day: 'numeric', month: 'short', ...year })}, ${time}`;
 }
 
+/** Formats a time in the time zone of the browser to the minute: "23:12", with the day unless today. */
+export function clock(iso: string, nowMs: number): string {
+  const date = new Date(iso);
+  const time = date.toLocaleTimeString(LOCALE, {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  });
+  if (date.toDateString() === new Date(nowMs).toDateString()) return time;
+  const day = date.toLocaleDateString(LOCALE, { day: 'numeric', month: 'short' });
+  return `${day}, ${time}`;
+}
+
 /** Formats a span in ms: "12 s", "3 min". */
 export function spanOf(ms: number): string {
   const seconds = Math.round(ms / 1_000);

@@ -90,6 +90,45 @@ export function stepLabel(at: string, stepSeconds: number): string {
   return stepSeconds > LONG_STEP_SECONDS ? `${day}, ${time}` : time;
 }
 
+/** Regular distances between the ticks of an axis of time, in seconds. */
+const TICK_SECONDS = [
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * 3_600),
+  ...[1, 2, 7].map((days) => days * DAY_SECONDS),
+];
+const MOST_TIME_TICKS = 8;
+
+interface TimeTick {
+  at: string;
+  /** the time, or the day where it begins */
+  label: string;
+}
+
+/**
+ * Returns the ticks of an axis of time: full hours, quarters or days in the time zone of the
+ * browser. Where the steps do not meet them, the first step after each.
+ * @param keys the starts of the steps, in order
+ */
+export function timeTicks(keys: readonly string[], stepSeconds: number): TimeTick[] {
+  const local = keys.map((at) => {
+    const date = new Date(at);
+    return date.getTime() / 1_000 - date.getTimezoneOffset() * 60;
+  });
+  const span = stepSeconds * keys.length;
+  const seconds =
+    TICK_SECONDS.find((each) => each >= stepSeconds && span / each <= MOST_TIME_TICKS) ?? span;
+  const nth = (i: number, each: number) => Math.floor((local[i] ?? 0) / each);
+  const ticks = keys.flatMap((at, i) => {
+    const before = i === 0 ? ((local[0] ?? 0) - stepSeconds) / seconds : nth(i - 1, seconds);
+    return nth(i, seconds) > Math.floor(before) ? [{ at, i }] : [];
+  });
+  return ticks.map(({ at, i }, t) => {
+    const previous = ticks[t - 1];
+    const isNewDay = previous !== undefined && nth(i, DAY_SECONDS) !== nth(previous.i, DAY_SECONDS);
+    return { at, label: stepLabel(at, isNewDay || seconds >= DAY_SECONDS ? DAY_SECONDS : 0) };
+  });
+}
+
 /** Round distances between the ticks of an axis of time, ms. */
 const TICKS = [
   1,

@@ -9,7 +9,8 @@ import { TestResult } from '../destination/test-send';
 import { WebhookSwitches } from '../destination/webhook-switches';
 import { call, useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { LinkButton, Page, Section, Unread } from '../ui/ui';
+import { Page, Section, Unread } from '../ui/ui';
+import { NoticeTabs } from './notices';
 import { text } from '../texts';
 
 const words = text.setup.alerts;
@@ -21,7 +22,7 @@ const words = text.setup.alerts;
 export function Alerts() {
   const read = useRead('GET /alerts', {});
   return (
-    <Page title={words.alerts} actions={<LinkButton to="/notices">{words.notices}</LinkButton>}>
+    <Page title={words.alerts} tabs={<NoticeTabs />}>
       <Text>{words.hint}</Text>
       {read.data && !read.error ? (
         <Loaded alerts={read.data.data} etag={read.data.etag ?? ''} />

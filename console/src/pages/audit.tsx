@@ -50,14 +50,38 @@ export function Audit() {
       ) : read.data.data.data.length === 0 ? (
         <Empty title={filters.any ? words.nothingMatches : words.noEntriesYet} />
       ) : (
-        <Table label={words.changes} head={[words.when, words.who, words.what, words.changes]}>
-          {read.data.data.data.map((change) => (
-            <Row key={`${change.entry}-${change.version ?? change.at}`} change={change} />
-          ))}
-        </Table>
+        <ChangeTable changes={read.data.data.data} />
       )}
       <Pager filters={filters} page={read.data?.data} />
     </Page>
+  );
+}
+
+/** The changes of one entry. */
+export function Changes({ entry }: { entry: string }) {
+  const filters = useFilters();
+  const read = useRead(
+    'GET /audit',
+    { query: { ...filters.query(['after']), entry, total: 'true' } },
+    { keep: true },
+  );
+  if (!read.data || read.error) return <Unread read={read} what={words.theAudit} />;
+  if (read.data.data.data.length === 0) return <Empty title={words.noEntriesYet} />;
+  return (
+    <>
+      <ChangeTable changes={read.data.data.data} />
+      <Pager filters={filters} page={read.data.data} />
+    </>
+  );
+}
+
+function ChangeTable({ changes }: { changes: readonly Change[] }) {
+  return (
+    <Table label={words.changes} head={[words.when, words.who, words.what, words.changes]}>
+      {changes.map((change) => (
+        <Row key={`${change.entry}-${change.version ?? change.at}`} change={change} />
+      ))}
+    </Table>
   );
 }
 

@@ -46,6 +46,18 @@ function Steps({ onHide }: { onHide: () => void }) {
   });
   const left = steps.filter(({ done }) => !done).length;
   if (left === 0) return null;
+  const next = steps.find(({ done }) => !done);
+  if (left === 1 && next) {
+    return (
+      <section className="steps-line" aria-label={words.firstSteps}>
+        <span>{words.progress(steps.length - left, steps.length)}</span>
+        <TextLink to={next.to}>{next.text}</TextLink>
+        <Button size="compact-xs" variant="subtle" color="gray" onClick={onHide}>
+          {words.hide}
+        </Button>
+      </section>
+    );
+  }
   return (
     <section className="card" aria-label={words.firstSteps}>
       <div className="row spread">

@@ -3,7 +3,8 @@ import { useState } from 'react';
 import { useLiveEvents } from '../lib/live';
 import { CALL_TYPES, stateInWords } from '../lib/labels';
 import { EventList } from '../ui/event-list';
-import { ChoiceFilter, type Filters, NameFilter, TextFilter, useFilters } from '../ui/filters';
+import { EntryFilter } from '../ui/entry-picker';
+import { ChoiceFilter, type Filters, TextFilter, useFilters } from '../ui/filters';
 import { Page, Pill } from '../ui/ui';
 import { text } from '../texts';
 
@@ -31,7 +32,7 @@ export function Debugger() {
         onSubmit={(event) => event.preventDefault()}
       >
         <Verdict filters={filters} />
-        <NameFilter filters={filters} name="source" label={words.source} kind="sources" />
+        <EntryFilter filters={filters} name="source" label={words.source} kind="sources" />
         <ChoiceFilter filters={filters} name="type" label={words.type} options={CALL_TYPES} />
         <TextFilter filters={filters} name="user" label={words.userAnonymousId} />
       </form>

@@ -1,18 +1,17 @@
-import { Alert, Stack, Text } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useParams } from 'react-router';
 import { type Delivery } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
-import { attemptName, Compare } from '../delivery/compare';
+import { Compare } from '../delivery/compare';
 import { RecallDelivery } from '../delivery/recall';
-import { EditAndResend } from '../delivery/resend';
-import { budgetInWords, momentsOf } from '../delivery/timeline';
-import { AttemptView, BodyView } from '../destination/attempt';
-import { NotCalled } from '../delivery/not-called';
 import { Replay } from '../delivery/replay';
+import { EditAndResend } from '../delivery/resend';
+import { Story } from '../delivery/story';
+import { sentenceOf, titleOf } from '../delivery/timeline';
 import { useNames, useRead } from '../lib/api';
-import { placeOf, reasonInWords } from '../lib/labels';
-import { Empty, Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
+import { placeOf } from '../lib/labels';
+import { Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.delivery;
@@ -20,7 +19,9 @@ const words = text.watch.delivery;
 /** The page polls an open delivery. Each request reads its body from Kafka. */
 const FOLLOW_MS = 1_500;
 
-/** One delivery: its state, its attempts, and a replay. */
+const WITHIN = { name: words.deliveries, to: '/deliveries' };
+
+/** One delivery as a story: what became of it, its attempts, and what was sent and answered. */
 export function DeliveryPage() {
   const { id = '' } = useParams();
   // The history learns of a replay later: until then the page would show the old state.
@@ -32,13 +33,14 @@ export function DeliveryPage() {
   const pending = delivery !== undefined && awaited > delivery.replay;
   return (
     <Page
-      title={words.delivery}
+      title={delivery ? titleOf(delivery) : words.delivery}
+      within={WITHIN}
       actions={
         delivery && (
           <>
-            <EditAndResend delivery={delivery} />
             {!pending && <RecallDelivery delivery={delivery} />}
             {!pending && <Replay delivery={delivery} onSent={setAwaited} />}
+            <EditAndResend delivery={delivery} />
           </>
         )
       }
@@ -51,123 +53,86 @@ export function DeliveryPage() {
 function Loaded({ delivery }: { delivery: Delivery }) {
   return (
     <Stack>
-      <div className="beside even">
-        <Facts delivery={delivery} />
-        <Timeline delivery={delivery} />
-      </div>
-      <Budget delivery={delivery} />
-      <Section title={words.body}>
-        <BodyView body={delivery.body} />
-      </Section>
-      <h2>{words.attempts}</h2>
-      {delivery.attempts.length === 0 && <Empty title={words.noAttemptsYet} />}
-      {[...delivery.attempts].reverse().map((attempt) => (
-        <AttemptView
-          key={`${attempt.replay}-${attempt.n}-${attempt.at}`}
-          attempt={attempt}
-          heading={attemptName(attempt)}
-          body={delivery.body}
-          isTest={delivery.test}
-          notCalled={
-            attempt.notCalled && (
-              <NotCalled destination={delivery.destination} ids={attempt.notCalled} />
-            )
-          }
-        />
-      ))}
+      <Facts delivery={delivery} />
+      <Story delivery={delivery} />
       {delivery.attempts.length > 1 && <Compare attempts={delivery.attempts} />}
+      <Elsewhere delivery={delivery} />
     </Stack>
   );
 }
 
 function Facts({ delivery }: { delivery: Delivery }) {
-  const [sources, destinations] = [useNames('sources'), useNames('destinations')];
+  const { destination, destinationName, source, userId, messageId } = delivery;
+  const sources = useNames('sources');
   return (
     <section className="card" aria-label={words.facts}>
-      <div className="row">
+      <p className="sentence">
         <Pill kind={delivery.status} />
-        <strong>{delivery.type}</strong>
         {delivery.test && <Pill kind="test" />}
-        {delivery.status !== 'delivered' && <span>{reasonInWords(delivery.reason)}</span>}
-      </div>
-      <dl>
-        <dt>{words.destination}</dt>
-        <dd>
-          <TextLink to={placeOf(delivery.destination)}>
-            {destinations.get(delivery.destination) ?? delivery.destination}
-          </TextLink>
-        </dd>
-        <dt>{words.source}</dt>
-        <dd>{sources.get(delivery.source) ?? delivery.source}</dd>
-        <dt>{words.user}</dt>
-        <dd className="break">
-          {delivery.userId === null ? (
+        <span>{sentenceOf(delivery, Date.now())}</span>
+      </p>
+      <dl className="facts">
+        <Fact name={words.destination}>
+          <TextLink to={placeOf(destination)}>{destinationName ?? destination}</TextLink>
+        </Fact>
+        <Fact name={words.source}>
+          <TextLink to={`/sources/${source}`}>{sources.get(source) ?? source}</TextLink>
+        </Fact>
+        <Fact name={words.type}>{delivery.type}</Fact>
+        <Fact name={words.user}>
+          {userId === null ? (
             '–'
           ) : (
-            <TextLink
-              to={`/deliveries?${new URLSearchParams({ user: delivery.userId }).toString()}`}
-            >
-              {delivery.userId}
+            <TextLink to={`/deliveries?${new URLSearchParams({ user: userId }).toString()}`}>
+              {userId}
             </TextLink>
           )}
-        </dd>
-        <dt>{words.message}</dt>
-        <dd className="break">
-          <TextLink
-            to={`/deliveries?${new URLSearchParams({ message: delivery.messageId }).toString()}`}
-          >
-            {delivery.messageId}
-          </TextLink>
-        </dd>
-        <dt>{words.webhookId}</dt>
-        <dd className="break">{delivery.id}</dd>
-        <dt>{words.accepted}</dt>
-        <dd>
+        </Fact>
+        <Fact name={words.accepted}>
           <When at={delivery.acceptedAt} exact />
-        </dd>
+        </Fact>
         {delivery.settledAt !== null && (
-          <>
-            <dt>{words.ended}</dt>
-            <dd>
-              <When at={delivery.settledAt} exact />
-            </dd>
-          </>
+          <Fact name={words.ended}>
+            <When at={delivery.settledAt} exact />
+          </Fact>
         )}
+        <Fact name={words.message}>
+          <TextLink to={`/deliveries?${new URLSearchParams({ message: messageId }).toString()}`}>
+            {messageId}
+          </TextLink>
+        </Fact>
+        <Fact name={words.webhookId}>{delivery.id}</Fact>
       </dl>
     </section>
   );
 }
 
-/** The life of the delivery, from the oldest moment to the next one. */
-function Timeline({ delivery }: { delivery: Delivery }) {
+function Fact({ name, children }: { name: string; children: React.ReactNode }) {
   return (
-    <section className="card" aria-label={words.timeline}>
-      <h2>{words.timeline}</h2>
-      <ol className="timeline">
-        {momentsOf(delivery, Date.now()).map(({ at, kind, text }, i) => (
-          // Moments have no id, and new ones come at the end.
-          <li key={i} className={`moment-${kind}`}>
-            <span>{text}</span>
-            {at !== null && (
-              <span className="quiet">
-                <When at={at} exact />
-              </span>
-            )}
-          </li>
-        ))}
-      </ol>
-    </section>
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
   );
 }
 
-/** The remaining attempts and time of an open delivery. */
-function Budget({ delivery }: { delivery: Delivery }) {
-  const { reason, status } = delivery;
-  if (!isUnderWay(status)) return null;
+/** What became of the same event at other destinations. */
+function Elsewhere({ delivery: { id, messageId, source } }: { delivery: Delivery }) {
+  const read = useRead('GET /deliveries', { query: { message: messageId, source, limit: 50 } });
+  const others = read.data?.data.data.filter((each) => each.id !== id) ?? [];
+  if (others.length === 0) return null;
   return (
-    <Alert color="blue" title={words.inProgress}>
-      <Text size="sm">{budgetInWords(delivery, Date.now())}</Text>
-      {reason !== null && <Text size="sm">{reasonInWords(reason)}.</Text>}
-    </Alert>
+    <Section title={words.elsewhere}>
+      <ul className="plain elsewhere">
+        {others.map((each) => (
+          <li key={each.id}>
+            <Pill kind={each.status} />
+            <TextLink to={`/deliveries/${each.id}`}>
+              {each.destinationName ?? each.destination}
+            </TextLink>
+          </li>
+        ))}
+      </ul>
+    </Section>
   );
 }

@@ -1,9 +1,12 @@
 import { Text } from '@mantine/core';
 import { type Destination, type Overview } from '../../../shared/api/operations';
-import { useNames, useRead } from '../lib/api';
+import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count, causeInWords, rateInWords } from '../lib/labels';
-import { Pager, useFilters } from '../ui/filters';
+import { count, causeInWords, rateInWords, stateInWords } from '../lib/labels';
+import { useReturn } from '../lib/return';
+import { listOf } from '../lib/series';
+import { type Filters, Pager, SearchBar, sortable, useFilters } from '../ui/filters';
+import { ViewTabs } from '../ui/saved-views';
 import { Sparkline } from '../ui/sparkline';
 import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
@@ -12,12 +15,20 @@ const words = text.setup.destinations;
 
 const LOOK_AGAIN_MS = 10_000;
 
-/** All destinations, with the health of each. */
+const STATES = ['failing', 'degraded', 'paused', 'healthy', 'idle', 'off'] as const;
+const TABS = [
+  { name: words.all, filter: 'state', value: '' },
+  ...STATES.map((state) => ({ name: stateInWords(state), filter: 'state', value: state })),
+];
+
+/** All destinations, with the health of each: searched, filtered and sorted by the server. */
 export function Destinations() {
   const filters = useFilters();
-  const read = useRead('GET /destinations', {
-    query: { ...filters.query(['after']), total: 'true' },
-  });
+  const read = useRead(
+    'GET /destinations',
+    { query: { ...filters.query(['q', 'state', 'sort', 'after']), total: 'true' } },
+    { keep: true, every: LOOK_AGAIN_MS },
+  );
   // One request for all rows of the page.
   const ids = (read.data?.data.data ?? []).map(({ id }) => id).join(',');
   const health = useRead(
@@ -33,8 +44,14 @@ export function Destinations() {
   ) : undefined;
   return (
     <Page title={words.destinations} actions={actions}>
+      <SearchBar filters={filters} label={words.search} />
+      <ViewTabs list="destinations" filters={filters} tabs={TABS} />
       {read.data && !read.error ? (
-        <List destinations={read.data.data.data} health={health.data?.data.data ?? []} />
+        <List
+          destinations={read.data.data.data}
+          health={health.data?.data.data ?? []}
+          filters={filters}
+        />
       ) : (
         <Unread read={read} what={words.list} />
       )}
@@ -45,52 +62,68 @@ export function Destinations() {
 
 type Row = Overview['data'][number];
 
-function List({ destinations, health }: { destinations: Destination[]; health: readonly Row[] }) {
-  const names = useNames('sources');
+interface ListProps {
+  destinations: Destination[];
+  health: readonly Row[];
+  filters: Filters;
+}
+
+function List({ destinations, health, filters }: ListProps) {
   const rows = new Map(health.map((row) => [row.destination, row]));
+  const list = useReturn(destinations.length > 0);
+  if (destinations.length === 0 && filters.any) {
+    return <Empty title={words.nothingMatches} />;
+  }
   if (destinations.length === 0) {
     return (
       <Empty title={words.noDestinations}>
         <Text>{words.noDestinationsHint}</Text>
-        <LinkButton to="/connect">{words.connectFirst}</LinkButton>
+        <LinkButton primary to="/connect">
+          {words.connectFirst}
+        </LinkButton>
       </Empty>
     );
   }
   return (
-    <Table
-      label={words.destinations}
-      head={[
-        words.name,
-        words.state,
-        words.lastDay,
-        words.waiting,
-        words.lastError,
-        words.sources,
-        words.urls,
-      ]}
-    >
-      {destinations.map((destination) => (
-        <tr key={destination.id}>
-          <td>
-            <TextLink to={`/destinations/${destination.id}`}>{destination.name}</TextLink>
-          </td>
-          <td>
-            <State of={destination} health={rows.get(destination.id)} />{' '}
-            {!destination.hasSharedSecret && <Unsigned />}
-          </td>
-          <HealthCells of={rows.get(destination.id)} />
-          <td>{destination.sources.map((id) => names.get(id) ?? id).join(', ') || words.none}</td>
-          <td className="break">
-            {destination.webhooks.map(({ url }) => url ?? words.unreadable).join(', ')}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <div ref={list}>
+      <Table
+        label={words.destinations}
+        head={[
+          sortable(filters, words.name, 'name'),
+          sortable(filters, words.state, 'state'),
+          words.lastDay,
+          sortable(filters, words.waiting, '-waiting'),
+          sortable(filters, words.dead, '-dead'),
+          words.lastError,
+          words.sources,
+          words.urls,
+        ]}
+      >
+        {destinations.map((destination) => (
+          <tr key={destination.id} data-row={destination.id}>
+            <td className="name">
+              <TextLink to={`/destinations/${destination.id}`}>
+                <bdi>{destination.name}</bdi>
+              </TextLink>
+            </td>
+            <td>
+              <State of={destination} health={rows.get(destination.id)} />{' '}
+              {!destination.hasSharedSecret && <Unsigned />}
+            </td>
+            <HealthCells of={rows.get(destination.id)} />
+            <td>{words.ofSources(destination.sources.length)}</td>
+            <td className="break url">
+              {destination.webhooks.map(({ url }) => url ?? words.unreadable).join(', ')}
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </div>
   );
 }
 
 /** Marks a destination whose receivers cannot verify the sender. */
-export function Unsigned() {
+function Unsigned() {
   return (
     <span className="pill pill-unsigned" title={words.unsignedHint}>
       {words.unsigned}
@@ -105,14 +138,14 @@ interface StateProps {
 }
 
 /** Shows the state of a destination that is on, or that it is off or paused. */
-export function State({ of: { enabled, paused }, health }: StateProps) {
+function State({ of: { enabled, paused }, health }: StateProps) {
   if (!enabled) return <Pill kind="off" />;
   return <Pill kind={paused ? 'paused' : (health?.state ?? 'on')} />;
 }
 
 function HealthCells({ of: row }: { of: Row | undefined }) {
-  if (!row) return Array.from({ length: 3 }, (_, i) => <td key={i}>–</td>);
-  const { trend, successRate, lastError, oldestWaitingAt } = row;
+  if (!row) return Array.from({ length: 4 }, (_, i) => <td key={i}>–</td>);
+  const { trend, successRate, lastError, oldestWaitingAt, dead } = row;
   const waiting = row.waiting + row.retrying + row.held;
   return (
     <>
@@ -124,7 +157,17 @@ function HealthCells({ of: row }: { of: Row | undefined }) {
         {waiting === 0 ? (
           words.none
         ) : (
-          <>{words.oldestFrom(count(waiting), <When at={oldestWaitingAt} />)}</>
+          <>
+            <TextLink to={listOf(row.destination, {}, 'pending')}>{count(waiting)}</TextLink>
+            {words.oldest(<When at={oldestWaitingAt} />)}
+          </>
+        )}
+      </td>
+      <td>
+        {dead === 0 ? (
+          words.none
+        ) : (
+          <TextLink to={listOf(row.destination, {}, 'dead')}>{count(dead)}</TextLink>
         )}
       </td>
       <td className="break">
@@ -132,7 +175,7 @@ function HealthCells({ of: row }: { of: Row | undefined }) {
           words.none
         ) : (
           <>
-            <span className="bad">{causeInWords(lastError)}</span>, <When at={lastError.at} />
+            {causeInWords(lastError)}, <When at={lastError.at} />
           </>
         )}
       </td>

@@ -5,16 +5,17 @@ import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { noticeInWords, placeOf, stateInWords } from '../lib/labels';
 import { groupsOf } from '../lib/notice-groups';
+import { EntryFilter } from '../ui/entry-picker';
 import {
   ChoiceFilter,
   FilterBar,
   type Named,
-  NameFilter,
   Pager,
   SelectFilter,
   useFilters,
 } from '../ui/filters';
-import { Empty, Failure, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Tabs } from '../ui/tabs';
+import { Empty, Failure, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.notices;
@@ -27,10 +28,10 @@ export function Notices() {
   const query = { ...filters.query(FILTERS), total: 'true' as const };
   const read = useRead('GET /notices', { query }, { every: 5_000, keep: true });
   return (
-    <Page title={words.notices} actions={<LinkButton to="/alerts">{words.alerts}</LinkButton>}>
+    <Page title={words.notices} tabs={<NoticeTabs />}>
       <FilterBar filters={filters} label={words.filter}>
         <ChoiceFilter filters={filters} name="kind" label={words.kind} options={NOTICE_KINDS} />
-        <NameFilter
+        <EntryFilter
           filters={filters}
           name="destination"
           label={words.destination}
@@ -61,6 +62,15 @@ export function Notices() {
       <Pager filters={filters} page={read.data?.data} />
     </Page>
   );
+}
+
+/** Notices, and the rules that decide who hears of them. */
+export function NoticeTabs() {
+  const tabs = [
+    { to: '/notices', name: words.notices },
+    { to: '/alerts', name: words.alerts },
+  ];
+  return <Tabs label={words.notices} tabs={tabs} />;
 }
 
 function TruthFilter({ yes, no, ...named }: Named & { yes: string; no: string }) {

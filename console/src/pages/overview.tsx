@@ -1,14 +1,19 @@
-import { Button, NativeSelect, Stack, Text } from '@mantine/core';
+import { Button, SegmentedControl, Stack, Text } from '@mantine/core';
+import { type ReactNode } from 'react';
 import { type Calls, type Overview as Response } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
-import { useRead } from '../lib/api';
-import { listOf, type Range, sinceOf } from '../lib/series';
-import { useMay } from '../lib/session';
 import { needsAttention, pendingOf } from '../../../shared/model/attention';
-import { causeInWords, count, latency } from '../lib/labels';
+import { useRead } from '../lib/api';
+import { headlineOf } from '../lib/headline';
+import { causeInWords, clock, count, latency } from '../lib/labels';
+import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
+import { useMay } from '../lib/session';
+import { EntryFilter } from '../ui/entry-picker';
+import { type Filters, useFilters } from '../ui/filters';
+import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
 import { Charts } from '../ui/time-charts';
-import { type Filters, NameFilter, useFilters } from '../ui/filters';
-import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Tile } from '../ui/tile';
+import { Empty, LinkButton, number, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { Checklist } from './checklist';
 import { text } from '../texts';
 
@@ -21,7 +26,7 @@ const SPANS: readonly { value: string; label: string; ms: number }[] = [
   { value: '7d', label: words.last7Days, ms: 7 * DAY_MS },
 ];
 
-/** The state of the system: at a glance, over time, and for each destination. */
+/** The state of the system: in a sentence, where to act first, at a glance, and over time. */
 export function Overview() {
   const filters = useFilters();
   const admin = useMay('POST /destinations');
@@ -39,15 +44,14 @@ export function Overview() {
   );
   const empty = read.data?.data.data.length === 0;
   // The empty page has its own button.
-  const actions =
-    admin && !empty ? (
-      <LinkButton primary to="/connect">
-        {words.connectIntegration}
-      </LinkButton>
-    ) : undefined;
+  const actions = empty ? undefined : (
+    <>
+      <Choices filters={filters} zoomed={zoom !== undefined} />
+      {admin && <LinkButton to="/connect">{words.connectIntegration}</LinkButton>}
+    </>
+  );
   return (
     <Page title={words.overview} actions={actions}>
-      {!empty && <Choices filters={filters} zoomed={zoom !== undefined} />}
       {read.data && !read.error ? (
         <Loaded
           overview={read.data.data}
@@ -66,28 +70,28 @@ export function Overview() {
 /** Chooses the time and the destination. */
 function Choices({ filters, zoomed }: { filters: Filters; zoomed: boolean }) {
   return (
-    <form className="filters" aria-label={words.show} onSubmit={(event) => event.preventDefault()}>
-      <NativeSelect
-        label={words.time}
-        data={compact([
-          zoomed ? { value: 'zoom', label: words.selectedInChart } : undefined,
-          ...SPANS.map(({ value, label }) => ({ value, label })),
-        ])}
-        value={zoomed ? 'zoom' : filters.get('span')}
-        onChange={(event) => filters.go({ span: event.target.value, since: '', until: '' })}
-      />
-      <NameFilter
+    <form className="row" aria-label={words.show} onSubmit={(event) => event.preventDefault()}>
+      <EntryFilter
         filters={filters}
         name="destination"
         label={words.destination}
+        all={words.allOfThem}
         kind="destinations"
       />
+      <SegmentedControl
+        aria-label={words.time}
+        data={compact([
+          zoomed ? { value: 'zoom', label: words.selectedInChart } : undefined,
+          ...SPANS.map(({ value, label }) => ({ value: value === '' ? '24h' : value, label })),
+        ])}
+        value={zoomed ? 'zoom' : filters.get('span') || '24h'}
+        onChange={(value) => {
+          if (value === 'zoom') return;
+          filters.go({ span: value === '24h' ? '' : value, since: '', until: '' });
+        }}
+      />
       {zoomed && (
-        <Button
-          className="beside-field"
-          variant="default"
-          onClick={() => filters.go({ since: '', until: '' })}
-        >
+        <Button variant="default" onClick={() => filters.go({ since: '', until: '' })}>
           {words.zoomOut}
         </Button>
       )}
@@ -117,63 +121,128 @@ function Loaded({ overview, calls, only, zoom, onZoom }: Props) {
     return (
       <Empty title={words.welcome}>
         <Text>{words.welcomeHint}</Text>
-        <LinkButton to="/connect">{words.connectFirst}</LinkButton>
+        <LinkButton primary to="/connect">
+          {words.connectFirst}
+        </LinkButton>
       </Empty>
     );
   }
   return (
     <Stack>
+      {only === '' && <Sentence of={overview} />}
       <Checklist />
-      <Figures of={overview} only={only} range={range} />
-      <Charts overview={overview} calls={calls} only={only} endMs={endMs} onZoom={onZoom} />
       <NeedsAttention of={shown.filter(needsAttention)} range={range} />
-      <PerDestination of={shown} range={range} />
-      {overview.destinations > overview.data.length && (
-        <Text size="sm">
-          {words.mostUrgent(count(overview.data.length), count(overview.destinations))}{' '}
-          <TextLink to="/destinations">{words.allDestinations}</TextLink>
-        </Text>
-      )}
+      <Tiles of={overview} rows={shown} only={only} range={range} endMs={endMs} />
+      <Charts overview={overview} calls={calls} only={only} endMs={endMs} onZoom={onZoom} />
+      <PerDestination of={shown} all={overview.destinations} range={range} />
     </Stack>
+  );
+}
+
+/** What somebody who was just woken needs to know. */
+function Sentence({ of }: { of: Response }) {
+  const { failing, destinations, waiting, oldestAt, lost } = headlineOf(of);
+  const parts: [kind: string, says: ReactNode][] = [
+    failing === 0
+      ? ['good', words.noneFails(destinations)]
+      : ['lost', words.someFail(count(failing), count(destinations))],
+    waiting === 0 || oldestAt === null
+      ? ['calm', words.nothingWaits]
+      : ['wait', words.someWait(count(waiting), clock(oldestAt, Date.now()))],
+    lost === 0 ? ['calm', words.nothingLost] : ['lost', words.someLost(count(lost))],
+  ];
+  return (
+    <p className="headline" role="status">
+      {parts.map(([kind, says], i) => (
+        <span key={i}>
+          <span className={`headline-${kind}`}>{says}</span>
+        </span>
+      ))}
+    </p>
   );
 }
 
 type Row = Response['data'][number];
 
-interface RowsProps {
-  of: Row[];
-  range: Partial<Range>;
-}
-
-interface FiguresProps {
+interface TilesProps {
   of: Response;
+  rows: readonly Row[];
   only: string;
   range: Partial<Range>;
+  endMs: number;
 }
 
 /** What has ended is counted within the time; what waits is counted now. */
-function Figures({ of: { totals, open }, only, range }: FiguresProps) {
-  const figures: [name: string, value: number, to: string][] = [
-    [words.delivered, totals.delivered, listOf(only, range, 'delivered')],
-    [words.partlyDelivered, totals.partlyDelivered, listOf(only, range, 'partly_delivered')],
-    [words.retrying, open.retrying, listOf(only, {}, 'retrying')],
-    [words.held, open.held, listOf(only, {}, 'held')],
-    [words.waiting, open.waiting, listOf(only, {}, 'waiting')],
-    [words.dead, totals.dead, listOf(only, range, 'dead')],
-    [words.cancelled, totals.cancelled, listOf(only, range, 'cancelled')],
-  ];
+function Tiles({ of: overview, rows, only, range, endMs }: TilesProps) {
+  const { totals, open } = overview;
+  const steps = everyStep(overview, overview.series, endMs).map(({ found }) => found);
+  const waiting = open.waiting + open.retrying + open.held;
+  const { oldestAt } = headlineOf({ ...overview, data: [...rows] });
+  const minutes = Math.max(1, (endMs - Date.parse(overview.since)) / 60_000);
   return (
-    <dl className="figures">
-      {figures.map(([name, value, to]) => (
-        <div key={name} className="card">
-          <dt>
-            <TextLink to={to}>{name}</TextLink>
-          </dt>
-          <dd>{count(value)}</dd>
-        </div>
-      ))}
+    <dl className="tiles">
+      <Tile
+        name={words.delivered}
+        to={listOf(only, range, 'delivered')}
+        value={count(totals.delivered)}
+        spark={<BarSpark kind="good" values={steps.map((step) => step?.delivered ?? 0)} />}
+        note={
+          totals.partlyDelivered === 0 ? (
+            words.perMinute((totals.delivered / minutes).toFixed(1))
+          ) : (
+            <TextLink to={listOf(only, range, 'partly_delivered')}>
+              {words.partly(count(totals.partlyDelivered))}
+            </TextLink>
+          )
+        }
+      />
+      <Tile
+        name={words.waiting}
+        to={listOf(only, {}, 'pending')}
+        value={count(waiting)}
+        spark={
+          <ShareSpark
+            parts={[
+              { kind: 'calm', value: open.waiting },
+              { kind: 'wait', value: open.retrying + open.held },
+            ]}
+          />
+        }
+        note={oldestAt === null ? words.nothingWaits : words.oldestSince(<When at={oldestAt} />)}
+      />
+      <Tile
+        name={words.dead}
+        to={listOf(only, range, 'dead')}
+        value={count(totals.dead)}
+        lost={totals.dead > 0}
+        spark={<BarSpark kind="lost" values={steps.map((step) => step?.dead ?? 0)} />}
+        note={
+          totals.cancelled > 0 ? (
+            <TextLink to={listOf(only, range, 'cancelled')}>
+              {words.andCancelled(count(totals.cancelled))}
+            </TextLink>
+          ) : totals.dead > 0 ? (
+            <TextLink to={`/replays${only === '' ? '' : `?destination=${only}`}`}>
+              {words.replayThem}
+            </TextLink>
+          ) : (
+            words.nothingLost
+          )
+        }
+      />
+      <Tile
+        name={words.latency}
+        value={latency(totals.latencyMs.p95)}
+        spark={<LineSpark values={steps.map((step) => step?.latencyMs.p95 ?? null)} />}
+        note={words.median(latency(totals.latencyMs.p50))}
+      />
     </dl>
   );
+}
+
+interface RowsProps {
+  of: Row[];
+  range: Partial<Range>;
 }
 
 /** Whoever loses events first, then whoever waits: the API sorts them. */
@@ -184,7 +253,14 @@ function NeedsAttention({ of: rows, range }: RowsProps) {
       <h2>{words.needsAttention}</h2>
       <Table
         label={words.needsAttention}
-        head={[words.destination, words.state, words.why, words.dead, words.waitingNow]}
+        head={[
+          words.destination,
+          words.state,
+          words.why,
+          number(words.dead),
+          number(words.waitingNow),
+          number(words.actions),
+        ]}
       >
         {rows.map((row) => (
           <Attention key={row.destination} of={row} range={range} />
@@ -196,6 +272,7 @@ function NeedsAttention({ of: rows, range }: RowsProps) {
 
 function Attention({ of: row, range }: { of: Row; range: Partial<Range> }) {
   const { destination, name, state, lastError, dead, oldestWaitingAt } = row;
+  const mayReplay = useMay('POST /replays');
   const waiting = pendingOf(row);
   return (
     <tr>
@@ -213,7 +290,7 @@ function Attention({ of: row, range }: { of: Row; range: Partial<Range> }) {
         )}
       </td>
       <Counted n={dead} to={listOf(destination, range, 'dead')} />
-      <td>
+      <td className="number">
         {waiting === 0 ? (
           '0'
         ) : (
@@ -223,16 +300,27 @@ function Attention({ of: row, range }: { of: Row; range: Partial<Range> }) {
           </>
         )}
       </td>
+      <td className="act">
+        {mayReplay && dead > 0 && (
+          <TextLink to={`/replays?destination=${destination}`} aria-label={words.replayOf(name)}>
+            {words.replay}
+          </TextLink>
+        )}
+      </td>
     </tr>
   );
 }
 
 /** A cell with a number that leads to its deliveries. */
 function Counted({ n, to }: { n: number; to: string }) {
-  return <td>{n === 0 ? '0' : <TextLink to={to}>{count(n)}</TextLink>}</td>;
+  return <td className="number">{n === 0 ? '0' : <TextLink to={to}>{count(n)}</TextLink>}</td>;
 }
 
-function PerDestination({ of: rows, range }: RowsProps) {
+/** More rows belong on the page of the destinations, which is searched and sorted. */
+const MOST_ROWS = 20;
+
+function PerDestination({ of: rows, all, range }: RowsProps & { all: number }) {
+  const shown = rows.slice(0, MOST_ROWS);
   return (
     <div>
       <h2>{words.destinations}</h2>
@@ -241,17 +329,17 @@ function PerDestination({ of: rows, range }: RowsProps) {
         head={[
           words.destination,
           words.state,
-          words.delivered,
-          words.retrying,
-          words.held,
-          words.waiting,
-          words.dead,
-          words.failedAttempts,
-          words.p50,
-          words.p95,
+          number(words.delivered),
+          number(words.retrying),
+          number(words.held),
+          number(words.waiting),
+          number(words.dead),
+          number(words.failedAttempts),
+          number(words.p50),
+          number(words.p95),
         ]}
       >
-        {rows.map((row) => (
+        {shown.map((row) => (
           <tr key={row.destination}>
             <td>
               <TextLink to={`/destinations/${row.destination}`}>{row.name}</TextLink>
@@ -264,12 +352,20 @@ function PerDestination({ of: rows, range }: RowsProps) {
             <Counted n={row.held} to={listOf(row.destination, {}, 'held')} />
             <Counted n={row.waiting} to={listOf(row.destination, {}, 'waiting')} />
             <Counted n={row.dead} to={listOf(row.destination, range, 'dead')} />
-            <td>{words.failedOf(count(row.failedAttempts), count(row.attempts))}</td>
-            <td>{latency(row.latencyMs.p50)}</td>
-            <td>{latency(row.latencyMs.p95)}</td>
+            <td className="number">
+              {words.failedOf(count(row.failedAttempts), count(row.attempts))}
+            </td>
+            <td className="number">{latency(row.latencyMs.p50)}</td>
+            <td className="number">{latency(row.latencyMs.p95)}</td>
           </tr>
         ))}
       </Table>
+      {all > shown.length && (
+        <Text size="sm" className="below">
+          {words.mostUrgent(count(shown.length), count(all))}{' '}
+          <TextLink to="/destinations">{words.allDestinations}</TextLink>
+        </Text>
+      )}
     </div>
   );
 }

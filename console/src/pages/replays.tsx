@@ -1,3 +1,5 @@
+import { Button } from '@mantine/core';
+import { useState } from 'react';
 import { useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
@@ -12,9 +14,15 @@ const words = text.watch.replays;
 export function Replays() {
   const filters = useFilters();
   const operator = useMay('POST /replays');
+  const destination = filters.get('destination');
+  const [isNew, setNew] = useState(destination !== '');
+  const actions =
+    operator && !isNew ? (
+      <Button onClick={() => setNew(true)}>{words.newReplay}</Button>
+    ) : undefined;
   return (
-    <Page title={words.replays}>
-      {operator && <NewReplay destination={filters.get('destination')} />}
+    <Page title={words.replays} actions={actions}>
+      {operator && isNew && <NewReplay destination={destination} />}
       <Past />
     </Page>
   );

@@ -1,4 +1,4 @@
-import { Alert, Button, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, PasswordInput, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { ApiProblem } from '../../../shared/api/client';
 import { type Session } from '../../../shared/api/operations';
@@ -44,14 +44,18 @@ export function SignIn({
   return (
     <main className="sign-in">
       <form
+        className="card"
         onSubmit={(event) => {
           event.preventDefault();
           signIn();
         }}
       >
         <Stack>
-          <Title order={1}>{words.waypost}</Title>
-          <Text>{words.slogan}</Text>
+          <h1 className="brand">
+            <img src="/icon.svg" width="28" height="28" alt="" />
+            {words.waypost}
+          </h1>
+          <Text className="quiet">{words.slogan}</Text>
           {expired && (
             <Alert color="yellow" role="status">
               {words.sessionEnded}

@@ -12,8 +12,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type ChangeEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
-import { useChange, useNames, useRead } from '../lib/api';
+import { useChange, useRead } from '../lib/api';
 import { codeInWords, count, TYPES } from '../lib/labels';
+import { EntryPicker } from '../ui/entry-picker';
 import { Failure } from '../ui/ui';
 import { bodyOf, REPLAYABLE, type Scope, scopeFor, scopeProblem, withFailedUrls } from './scope';
 import { text } from '../texts';
@@ -140,23 +141,24 @@ function ScopeFields(props: FieldsProps) {
 }
 
 function Choices({ scope, onChange }: FieldsProps) {
-  const names = useNames('destinations');
-  const data = [
-    { value: '', label: words.chooseOne },
-    ...[...names].map(([value, label]) => ({ value, label })),
-  ];
   const any = (options: readonly string[]) => [
     { value: '', label: words.any },
     ...options.map((value) => ({ value, label: codeInWords(value) })),
   ];
-  const field = (key: 'destination' | 'origin' | 'status' | 'type') => ({
+  const field = (key: 'origin' | 'status' | 'type') => ({
     value: scope[key],
     onChange: (event: ChangeEvent<HTMLSelectElement>) =>
       onChange({ ...scope, [key]: event.target.value }),
   });
   return (
     <Group align="flex-end">
-      <NativeSelect label={words.destination} data={data} {...field('destination')} />
+      <EntryPicker
+        kind="destinations"
+        label={words.destination}
+        placeholder={words.chooseOne}
+        value={scope.destination}
+        onChange={(destination) => onChange({ ...scope, destination })}
+      />
       <NativeSelect label={words.from} data={ORIGINS} {...field('origin')} />
       <NativeSelect label={words.status} data={any(REPLAYABLE)} {...field('status')} />
       <NativeSelect label={words.type} data={any(TYPES)} {...field('type')} />

@@ -52,7 +52,8 @@ export const administration = {
     sessionEnded: 'Your session has ended. Sign in to return to this page.',
     token: 'Token',
     tokenHint:
-      'The admin token, which npm start printed and keeps in .waypost/admin-token, or a token from an administrator',
+      'A token from an administrator; or the admin token, which `npm start` keeps in ' +
+      '.waypost/admin-token',
     showToken: 'Show the token',
     signIn: 'Sign in',
   },

@@ -39,16 +39,6 @@ export const delivery = {
     cancelQuestion: 'Cancel this delivery?',
     cancelHint: 'It ends without another attempt. You can replay it later.',
     changeTask: 'change it',
-    waitingMessages: (n: number) => counted(n, 'waiting message'),
-    sendAllNow: 'Send all now',
-    sendAllQuestion: (many: string) => `Send ${many} now?`,
-    sendAllHint:
-      'They are sent slowly at first, and then as fast as the endpoint responds. Its limit ' +
-      'per second holds. The ones that fail continue their plan.',
-    cancelAllWaiting: 'Cancel all waiting',
-    cancelAllQuestion: (many: string) => `Cancel ${many}?`,
-    cancelAllHint: 'They end without another attempt. You can replay them later.',
-    changeAllTask: 'change them',
   },
   resend: {
     editSendTest: 'Edit and send a test',
@@ -71,6 +61,7 @@ export const delivery = {
       `${n} ${past}, ${failed} not: ${why}`,
     selectedDeliveries: 'Selected deliveries',
     selected: (n: string) => `${n} selected`,
+    clear: 'Clear the selection',
     replay: (many: string) => `Replay ${many}`,
     replayed: 'replayed',
     replayHint:
@@ -88,6 +79,16 @@ export const delivery = {
     dismiss: 'Cancel',
   },
   timeline: {
+    title: (what: string, destination: string) => `${what} → ${destination}`,
+    delivered: (at: string, took: string, attempts: number) =>
+      attempts <= 1
+        ? `Delivered at ${at}, ${took} after it was accepted, at the first attempt.`
+        : `Delivered at ${at}, ${took} after it was accepted, after ${attempts} attempts.`,
+    notAllUrls: 'Another of its URLs did not accept it.',
+    ended: (state: string, at: string, attempts: number, reason: string) => {
+      const after = attempts === 0 ? 'without an attempt' : `after ${counted(attempts, 'attempt')}`;
+      return `${state} since ${at}, ${after}${reason === '' ? '' : `: ${reason}`}.`;
+    },
     accepted: 'Accepted',
     replay: (replay: number) => `Replay ${replay}`,
     attempt: (n: number, results: string, took: string) => `Attempt ${n}: ${results} (${took})`,

@@ -13,6 +13,11 @@ export const ui = {
     question: (name: string) => `Delete ${name}?`,
     task: 'delete it',
   },
+  entryPicker: {
+    search: 'Search by name or id',
+    nothingFound: 'Nothing found',
+    clear: (label: string) => `Clear ${label}`,
+  },
   eventList: {
     by: (user: string) => `by ${user},`,
     call: 'call',
@@ -43,9 +48,7 @@ export const ui = {
   },
   savedViews: {
     saved: 'View saved in this browser',
-    savedViews: 'Saved views',
-    all: 'all',
-    chooseOne: 'choose one',
+    views: 'Views',
     forgetView: 'Forget this view',
     saveView: 'Save this view',
     nameView: 'Name of the view',
@@ -81,14 +84,13 @@ export const ui = {
       `${accepted} accepted, ${rejected} rejected${over}`,
     accepted: 'Accepted',
     rejected: 'Rejected',
-    overLimit: 'Over the limit',
     incomingEvents: 'Incoming events',
     delivered: 'Delivered',
     dead: 'Dead',
     failedAttempts: 'Failed attempts',
     attempts: (n: number) => counted(n, 'attempt'),
-    deliveriesSummary: (delivered: string, dead: string, failed: string) =>
-      `${delivered} delivered, ${dead} dead; ${failed} failed`,
+    failedOf: (failed: string, attempts: string) => `${failed} of ${attempts}`,
+    deliveriesSummary: (delivered: string, dead: string) => `${delivered} delivered, ${dead} dead`,
     deliveries: 'Deliveries',
     asTable: 'As a table',
     deliveriesOverTime: 'Deliveries over time',
@@ -110,6 +112,7 @@ export const ui = {
     adminsOnly: 'This requires the role admin',
     close: 'Close',
     cancel: 'Cancel',
+    crumbs: 'Path to this page',
   },
   unsaved: {
     question: 'Leave without saving?',

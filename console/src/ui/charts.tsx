@@ -1,11 +1,13 @@
 import { Text } from '@mantine/core';
 import { type ReactNode } from 'react';
+import { text } from '../texts';
+
+const words = text.ui.timeCharts;
 
 /** The common properties of all charts. */
 
 export const LOOK = {
-  h: 220,
-  withLegend: true,
+  h: 180,
   dataKey: 'at',
   gridAxis: 'x',
   tickLine: 'none',
@@ -15,25 +17,28 @@ export const ACCESSIBLE = { accessibilityLayer: false } as const;
 /** Recharts would sort a legend alphabetically. */
 export const LEGEND = { itemSorter: null } as const;
 
-/** A chart with its content in words, for people who cannot see it. */
-export function Figure({
-  title,
-  says,
-  children,
-}: {
+/** The cursor is at the same time in all charts of a page. */
+export const SHARED = { syncId: 'time', syncMethod: 'value' } as const;
+
+interface FigureProps {
   title: string;
   says: string;
+  /** there is nothing to draw */
+  isEmpty?: boolean;
   children: ReactNode;
-}) {
+}
+
+/** A chart with its content in words, for people who cannot see it. */
+export function Figure({ title, says, isEmpty = false, children }: FigureProps) {
   return (
     <figure className="card">
       <figcaption>
         <span>{title}</span>
-        <Text size="sm" className="quiet">
+        <Text size="sm" className="quiet" span>
           {says}
         </Text>
       </figcaption>
-      {children}
+      {isEmpty ? <div className="no-data">{words.noDataYet}</div> : children}
     </figure>
   );
 }

@@ -4,7 +4,6 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { type Deliveries } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
-import { useNames } from '../lib/api';
 import { isoOfLocal, localOfIso, pageInWords, stateInWords } from '../lib/labels';
 import { text } from '../texts';
 
@@ -59,7 +58,7 @@ export function useFilters() {
     replace: (text: string) => move(new URLSearchParams(text)),
     /** all filters without the page, to save or compare a view */
     text: withoutPages(search),
-    any: search.size > 0,
+    any: [...search.keys()].some((name) => name !== 'open'),
   };
 }
 
@@ -84,8 +83,9 @@ function withoutPages(search: URLSearchParams): string {
 /** Two lists on one page have separate positions in the address. */
 type PageName = 'after' | 'syncs';
 
+/** What is open beside a list is no filter either. */
 function isPage(name: string): boolean {
-  return name === 'after' || name === 'syncs';
+  return name === 'after' || name === 'syncs' || name === 'open';
 }
 
 export type Filters = ReturnType<typeof useFilters>;
@@ -161,13 +161,6 @@ export function ChoiceFilter({ options, ...named }: Named & { options: readonly 
   );
 }
 
-export function NameFilter({ kind, ...named }: Named & { kind: 'sources' | 'destinations' }) {
-  const names = useNames(kind);
-  return (
-    <SelectFilter {...named} options={[...names].map(([value, label]) => ({ value, label }))} />
-  );
-}
-
 export function TimeFilter({ filters, name, label }: Named) {
   return (
     <TextInput
@@ -184,8 +177,14 @@ export function TextFilter({
   filters,
   name,
   label,
+  isSearch = false,
   ...input
-}: Named & { placeholder?: string; description?: string }) {
+}: Named & {
+  placeholder?: string;
+  description?: string;
+  /** the search field of its page, which needs no label beside it */
+  isSearch?: boolean;
+}) {
   const applied = filters.get(name);
   const [text, setText] = useState(applied);
   const last = useRef(applied);
@@ -209,7 +208,7 @@ export function TextFilter({
   return (
     <TextInput
       {...input}
-      label={label}
+      {...(isSearch ? { 'aria-label': label, placeholder: label, 'data-search': true } : { label })}
       value={text}
       onChange={(event) => {
         setText(event.target.value);
@@ -221,6 +220,38 @@ export function TextFilter({
       }}
     />
   );
+}
+
+/** The search field of a list whose server searches one text. */
+export function SearchBar({ filters, label }: { filters: Filters; label: string }) {
+  return (
+    <form role="search" onSubmit={(event) => event.preventDefault()}>
+      <TextFilter filters={filters} name="q" label={label} isSearch />
+    </form>
+  );
+}
+
+/**
+ * The head of a column that sorts by a click, and the other way by the next one.
+ * @param by a value of `?sort=`: the order of the first click
+ */
+export function sortable(filters: Filters, text: string, by: string) {
+  const sort = filters.get('sort');
+  const reverse = by.startsWith('-') ? by.slice(1) : `-${by}`;
+  const isDescending = sort.startsWith('-');
+  const sorted = isDescending ? ('descending' as const) : ('ascending' as const);
+  return {
+    text,
+    sorted: sort === by || sort === reverse ? sorted : undefined,
+    sort: (
+      <button className="sort" onClick={() => filters.set('sort', sort === by ? reverse : by)}>
+        {text}
+        <span aria-hidden="true">
+          {sort === by || sort === reverse ? (isDescending ? ' ↓' : ' ↑') : ''}
+        </span>
+      </button>
+    ),
+  };
 }
 
 interface PagerProps {

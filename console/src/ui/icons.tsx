@@ -15,7 +15,6 @@ const PATHS = {
   deliveries: 'M2 3.5h12v9H2zM2 4l6 5 6-5',
   replays: 'M13.5 8a5.5 5.5 0 1 1-1.6-3.9M13.5 1.5v3h-3',
   notices: 'M4 11V7a4 4 0 0 1 8 0v4l1.2 1.5H2.8zM6.5 14.3h3',
-  alerts: 'M2.5 6.5v3h2.5l5 3.5V3L5 6.5zM12.5 6a3 3 0 0 1 0 4',
   deletions: 'M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.7 9h6.6l.7-9M6.7 7v4M9.3 7v4',
   audit: 'M3.5 1.5h6l3 3v10h-9zM6 7h4.5M6 9.5h4.5M6 12h3',
   tokens: 'M10.5 8.5a3.5 3.5 0 1 0-3-3.2L1.5 11v3H5v-2h2v-2h1.5zM11 4.5h.1',
@@ -28,6 +27,9 @@ const PATHS = {
   dark: 'M13 9.5A5.5 5.5 0 1 1 6.5 3 4.5 4.5 0 0 0 13 9.5z',
   auto: 'M2 2.5h12v8.5H2zM6 14h4M8 11v3',
   copy: 'M5.5 5.5v-3h8v8h-3m-8-5h8v8h-8z',
+  search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10M10.7 10.7 14 14',
+  more: 'M3.5 8h.1M8 8h.1M12.5 8h.1',
+  close: 'm4 4 8 8M12 4l-8 8',
   check: 'm3 8.5 3.5 3.5L13 4.5',
 } as const;
 

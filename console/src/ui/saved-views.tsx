@@ -1,19 +1,29 @@
-import { Button, Group, NativeSelect, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Group, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { readViews, removeView, saveView } from '../lib/views';
 import { type Filters } from './filters';
+import { Icon } from './icons';
 import { useToast } from './toast';
 import { text } from '../texts';
 
 const words = text.ui.savedViews;
 
-/** Saves the filters of a list under a name, and brings them back. This browser keeps them. */
-export function SavedViews({ list, filters }: { list: string; filters: Filters }) {
+interface Props {
+  list: string;
+  filters: Filters;
+  /** the tabs that every user has: each sets one filter and keeps the others */
+  tabs: readonly { name: string; filter: string; value: string }[];
+}
+
+/**
+ * The views of a list as tabs: those that every user has, and the filters that somebody saved under
+ * a name. This browser keeps them.
+ */
+export function ViewTabs({ list, filters, tabs }: Props) {
   const [views, setViews] = useState(() => readViews(list, storage()));
   const [naming, setNaming] = useState<string>();
   const toast = useToast();
   const shown = views.find((view) => view.filters === filters.text);
-  if (views.length === 0 && filters.text === '') return null;
   const save = () => {
     const name = naming?.trim() ?? '';
     if (name === '') return;
@@ -22,54 +32,75 @@ export function SavedViews({ list, filters }: { list: string; filters: Filters }
     toast(words.saved);
   };
   return (
-    <Group align="flex-end" gap="xs" className="views">
-      {views.length > 0 && (
-        <NativeSelect
-          label={words.savedViews}
-          data={[
-            { value: '', label: shown ? words.all : words.chooseOne },
-            ...views.map(({ name }) => name),
-          ]}
-          value={shown?.name ?? ''}
-          onChange={(event) =>
-            filters.replace(views.find(({ name }) => name === event.target.value)?.filters ?? '')
-          }
-        />
-      )}
+    <div className="tabs" role="group" aria-label={words.views}>
+      {tabs.map(({ name, filter, value }) => (
+        <button
+          key={name}
+          className="tab"
+          aria-pressed={!shown && filters.get(filter) === value}
+          onClick={() => filters.set(filter, value)}
+        >
+          {name}
+        </button>
+      ))}
+      {views.map(({ name, filters: saved }) => (
+        <button
+          key={name}
+          className="tab"
+          aria-pressed={shown?.name === name}
+          onClick={() => filters.replace(saved)}
+        >
+          {name}
+        </button>
+      ))}
       {shown && (
-        <Button variant="default" onClick={() => setViews(removeView(list, shown.name, storage()))}>
-          {words.forgetView}
-        </Button>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={words.forgetView}
+          title={words.forgetView}
+          onClick={() => setViews(removeView(list, shown.name, storage()))}
+        >
+          <Icon name="close" />
+        </ActionIcon>
       )}
       {!shown && filters.text !== '' && naming === undefined && (
-        <Button variant="default" onClick={() => setNaming('')}>
+        <Button
+          className="tabs-end"
+          variant="subtle"
+          size="compact-sm"
+          onClick={() => setNaming('')}
+        >
           {words.saveView}
         </Button>
       )}
       {naming !== undefined && (
         <form
-          className="row"
+          className="row tabs-end"
           onSubmit={(event) => {
             event.preventDefault();
             save();
           }}
         >
-          <TextInput
-            aria-label={words.nameView}
-            placeholder={words.nameView}
-            value={naming}
-            onChange={(event) => setNaming(event.target.value)}
-            autoFocus
-          />
-          <Button type="submit" disabled={naming.trim() === ''}>
-            {words.save}
-          </Button>
-          <Button variant="default" onClick={() => setNaming(undefined)}>
-            {words.cancel}
-          </Button>
+          <Group gap="xs">
+            <TextInput
+              size="xs"
+              aria-label={words.nameView}
+              placeholder={words.nameView}
+              value={naming}
+              onChange={(event) => setNaming(event.target.value)}
+              autoFocus
+            />
+            <Button size="xs" type="submit" disabled={naming.trim() === ''}>
+              {words.save}
+            </Button>
+            <Button size="xs" variant="default" onClick={() => setNaming(undefined)}>
+              {words.cancel}
+            </Button>
+          </Group>
         </form>
       )}
-    </Group>
+    </div>
   );
 }
 

@@ -2,11 +2,19 @@ import { BarChart, type BarChartProps, LineChart } from '@mantine/charts';
 import { useRef } from 'react';
 import { useNavigate } from 'react-router';
 import { type Calls, type Overview } from '../../../shared/api/operations';
-import { everyStep, latencyTicks, listOf, type Range, type Step, stepLabel } from '../lib/series';
 import { type DeliveryStatus } from '../../../shared/model/reasons';
 import { count, latency } from '../lib/labels';
-import { ACCESSIBLE, Figure, LEGEND, LOOK, WHOLE } from './charts';
-import { Table, TextLink, Unread } from './ui';
+import {
+  everyStep,
+  latencyTicks,
+  listOf,
+  type Range,
+  type Step,
+  stepLabel,
+  timeTicks,
+} from '../lib/series';
+import { ACCESSIBLE, Figure, LEGEND, LOOK, SHARED, WHOLE } from './charts';
+import { number, Table, TextLink, Unread } from './ui';
 import { useZoom } from './zoom';
 import { text } from '../texts';
 
@@ -26,24 +34,47 @@ interface Props {
 }
 
 /**
- * Charts over time. Text above each chart and tables repeat the numbers for people who cannot see
- * them.
+ * Charts over time, of one unit each, with one cursor. Text above each chart and one table repeat
+ * the numbers for people who cannot see them.
  */
 export function Charts({ overview, calls, ...shown }: Props) {
   return (
-    <div className="charts">
-      {calls.data && !calls.error ? (
-        <CallsChart calls={calls.data.data} {...shown} />
-      ) : (
-        <Unread read={calls} what={words.calls} />
-      )}
-      <DeliveriesChart counted={overview} {...shown} />
-      <LatencyChart counted={overview} whole={overview.totals.latencyMs} {...shown} />
+    <div>
+      <div className="charts">
+        {/* The calls of all sources say nothing about one destination. */}
+        {shown.only === '' &&
+          (calls.data && !calls.error ? (
+            <CallsChart calls={calls.data.data} {...shown} />
+          ) : (
+            <Unread read={calls} what={words.calls} />
+          ))}
+        <DestinationCharts counted={overview} whole={overview.totals.latencyMs} {...shown} />
+      </div>
+      <StepTable counted={overview} {...shown} />
     </div>
   );
 }
 
-export type Shown = Omit<Props, 'overview' | 'calls'>;
+type Shown = Omit<Props, 'overview' | 'calls'>;
+
+interface CountedProps extends Shown {
+  counted: Counted;
+}
+
+/** Deliveries that ended, attempts that failed, and how long the way to the receiver took. */
+export function DestinationCharts({
+  counted,
+  whole,
+  ...shown
+}: CountedProps & { whole: Overview['totals']['latencyMs'] }) {
+  return (
+    <>
+      <DeliveriesChart counted={counted} {...shown} />
+      <AttemptsChart counted={counted} {...shown} />
+      <LatencyChart counted={counted} whole={whole} endMs={shown.endMs} />
+    </>
+  );
+}
 
 interface BarsProps extends Pick<BarChartProps, 'series'> {
   steps: readonly Step<unknown>[];
@@ -75,14 +106,14 @@ function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps)
   return (
     <BarChart
       {...LOOK}
-      {...byTime(stepSeconds)}
+      {...byTime(steps, stepSeconds)}
       data={values.map((value, i) => ({ ...value, at: steps[i]?.at }))}
       series={series}
-      // "stacked" would add up series of different stacks.
-      type="default"
+      type="stacked"
+      withLegend={series.length > 1}
       yAxisProps={WHOLE}
       barProps={({ name }) => ({ onMouseDown: () => (pressed.current = name) })}
-      barChartProps={{ ...ACCESSIBLE, ...zoom.chartProps }}
+      barChartProps={{ ...ACCESSIBLE, ...SHARED, ...zoom.chartProps }}
       legendProps={LEGEND}
     >
       {zoom.area}
@@ -94,11 +125,21 @@ function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps)
  * Labels the steps of a chart. Their keys are their times, because the first and the last step of a
  * whole day have the same label, and recharts takes steps of one key for one step.
  */
-function byTime(stepSeconds: number) {
+function byTime(steps: readonly Step<unknown>[], stepSeconds: number) {
+  const keys = steps.map(({ at }) => at);
+  const ticks = timeTicks(keys, stepSeconds);
+  const labels = new Map(ticks.map(({ at, label }) => [at, label]));
   // Recharts also asks while the pointer is on no step.
   const label = (at: unknown) =>
     typeof at === 'string' && at !== '' ? stepLabel(at, stepSeconds) : '';
-  return { xAxisProps: { tickFormatter: label }, tooltipProps: { labelFormatter: label } };
+  return {
+    xAxisProps: {
+      ticks: ticks.map(({ at }) => at),
+      interval: 0,
+      tickFormatter: (at: string) => labels.get(at) ?? '',
+    },
+    tooltipProps: { labelFormatter: label },
+  } as const;
 }
 
 function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
@@ -107,22 +148,20 @@ function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
   const values = steps.map(({ found }) => ({
     [words.accepted]: found?.accepted ?? 0,
     [words.rejected]: found?.rejected ?? null,
-    [words.overLimit]: found?.limited ?? null,
   }));
   const shown = steps.flatMap(({ found }) => found ?? []);
   const accepted = sum(shown, (step) => step.accepted);
   const rejected = sum(shown, (step) => step.rejected ?? 0);
+  // Requests, each of which may hold many calls: another unit than that of the chart.
   const limited = sum(shown, (step) => step.limited ?? 0);
   const over = limited === 0 ? '' : words.overLimits(words.requests(limited));
   const says = words.callsSummary(count(accepted), count(rejected), over);
   const series = [
-    { name: words.accepted, color: 'blue.7', stackId: 'calls' },
-    { name: words.rejected, color: 'red.7', stackId: 'calls' },
-    // Requests, each of which may hold many calls.
-    { name: words.overLimit, color: 'yellow.7', stackId: 'requests' },
+    { name: words.accepted, color: 'var(--bar-info)' },
+    { name: words.rejected, color: 'var(--bar-lost)' },
   ];
   return (
-    <Figure title={words.incomingEvents} says={says}>
+    <Figure title={words.incomingEvents} says={says} isEmpty={accepted + rejected === 0}>
       <Bars
         steps={steps}
         values={values}
@@ -135,34 +174,23 @@ function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
   );
 }
 
-/** Failed attempts are not stacked on finished deliveries: one delivery may have many. */
-export function DeliveriesChart({
-  counted: by,
-  endMs,
-  only,
-  onZoom,
-}: { counted: Counted } & Shown) {
+function DeliveriesChart({ counted: by, endMs, only, onZoom }: CountedProps) {
   const navigate = useNavigate();
   const steps = everyStep(by, by.series, endMs);
   const values = steps.map(({ found }) => ({
     [words.delivered]: found?.delivered ?? 0,
     [words.dead]: found?.dead ?? 0,
-    [words.failedAttempts]: found?.failedAttempts ?? 0,
   }));
   const series = [
-    { name: words.delivered, color: 'teal.7', stackId: 'deliveries' },
-    { name: words.dead, color: 'red.7', stackId: 'deliveries' },
-    { name: words.failedAttempts, color: 'yellow.7', stackId: 'attempts' },
+    { name: words.delivered, color: 'var(--bar-good)' },
+    { name: words.dead, color: 'var(--bar-lost)' },
   ];
   const shown = steps.flatMap(({ found }) => found ?? []);
-  const [delivered, dead, failed] = [
-    sum(shown, (step) => step.delivered),
-    sum(shown, (step) => step.dead),
-    sum(shown, (step) => step.failedAttempts),
-  ];
-  const says = words.deliveriesSummary(count(delivered), count(dead), words.attempts(failed));
+  const delivered = sum(shown, (step) => step.delivered);
+  const dead = sum(shown, (step) => step.dead);
+  const says = words.deliveriesSummary(count(delivered), count(dead));
   return (
-    <Figure title={words.deliveries} says={says}>
+    <Figure title={words.deliveries} says={says} isEmpty={delivered + dead === 0}>
       <Bars
         steps={steps}
         values={values}
@@ -171,7 +199,6 @@ export function DeliveriesChart({
         stepSeconds={by.stepSeconds}
         onPick={(range, of) => void navigate(listOf(only, range, STATUS[of ?? '']))}
       />
-      <StepTable steps={steps} stepSeconds={by.stepSeconds} only={only} />
     </Figure>
   );
 }
@@ -182,48 +209,42 @@ const STATUS: Readonly<Record<string, DeliveryStatus>> = {
   [words.dead]: 'dead',
 };
 
-interface StepTableProps {
-  steps: readonly Step<Counted['series'][number]>[];
-  stepSeconds: number;
-  only: string;
-}
-
-/** The same numbers as a table, whose links work with the keyboard and on a phone. */
-function StepTable({ steps, stepSeconds, only }: StepTableProps) {
-  const link = (range: Range, n: number, status: DeliveryStatus) =>
-    n === 0 ? '0' : <TextLink to={listOf(only, range, status)}>{count(n)}</TextLink>;
-  const rows = steps.flatMap(({ at, until, found }) =>
-    found ? [{ range: { since: at, until }, ...found }] : [],
-  );
+/** Failed attempts are apart from deliveries: one delivery may have many. */
+function AttemptsChart({ counted: by, endMs, only, onZoom }: CountedProps) {
+  const navigate = useNavigate();
+  const steps = everyStep(by, by.series, endMs);
+  const values = steps.map(({ found }) => ({
+    [words.failedAttempts]: found?.failedAttempts ?? 0,
+  }));
+  const shown = steps.flatMap(({ found }) => found ?? []);
+  const failed = sum(shown, (step) => step.failedAttempts);
+  const all = sum(shown, (step) => step.attempts);
   return (
-    <details>
-      <summary>{words.asTable}</summary>
-      <Table
-        label={words.deliveriesOverTime}
-        head={[words.time, words.delivered, words.dead, words.failedAttempts]}
-      >
-        {rows.map(({ at, range, delivered, dead, failedAttempts }) => (
-          <tr key={at}>
-            <td>
-              <TextLink to={listOf(only, range)}>{stepLabel(at, stepSeconds)}</TextLink>
-            </td>
-            <td>{link(range, delivered, 'delivered')}</td>
-            <td>{link(range, dead, 'dead')}</td>
-            <td>{count(failedAttempts)}</td>
-          </tr>
-        ))}
-      </Table>
-    </details>
+    <Figure
+      title={words.failedAttempts}
+      says={words.failedOf(count(failed), words.attempts(all))}
+      isEmpty={failed === 0}
+    >
+      <Bars
+        steps={steps}
+        values={values}
+        series={[{ name: words.failedAttempts, color: 'var(--bar-wait)' }]}
+        onZoom={onZoom}
+        stepSeconds={by.stepSeconds}
+        onPick={(range) => void navigate(listOf(only, range))}
+      />
+    </Figure>
   );
 }
 
-interface LatencyProps extends Pick<Shown, 'endMs'> {
+interface LatencyProps {
   counted: Counted;
   /** over the whole time */
   whole: Overview['totals']['latencyMs'];
+  endMs: number;
 }
 
-export function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
+function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
   const steps = everyStep(by, by.series, endMs);
   const points = steps.map(({ at, found }) => ({
     at,
@@ -231,30 +252,72 @@ export function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
     p95: found?.latencyMs.p95 ?? null,
   }));
   const says =
-    whole.p50 === null
-      ? words.noDataYet
-      : words.latencySummary(latency(whole.p50), latency(whole.p95));
+    whole.p50 === null ? '' : words.latencySummary(latency(whole.p50), latency(whole.p95));
   const series = [
-    { name: 'p50', color: 'blue.6' },
-    { name: 'p95', color: 'grape.6' },
+    { name: 'p50', color: 'var(--bar-calm)' },
+    { name: 'p95', color: 'var(--bar-info)' },
   ];
   const ticks = latencyTicks(Math.max(0, ...points.map(({ p95 }) => p95 ?? 0)));
   return (
-    <Figure title={words.latency} says={says}>
+    <Figure title={words.latency} says={says} isEmpty={whole.p50 === null}>
       <LineChart
         {...LOOK}
-        {...byTime(by.stepSeconds)}
+        {...byTime(steps, by.stepSeconds)}
         data={points}
         series={series}
+        withLegend
         curveType="linear"
         connectNulls={false}
         dotProps={{ r: 2 }}
         valueFormatter={latency}
         yAxisProps={{ ticks, domain: [0, ticks.at(-1) ?? 0] }}
-        lineChartProps={ACCESSIBLE}
+        lineChartProps={{ ...ACCESSIBLE, ...SHARED }}
         legendProps={LEGEND}
       />
     </Figure>
+  );
+}
+
+/** The numbers of all charts as a table, whose links work with the keyboard and on a phone. */
+export function StepTable({
+  counted,
+  endMs,
+  only,
+}: Pick<CountedProps, 'counted' | 'endMs' | 'only'>) {
+  const { stepSeconds } = counted;
+  const link = (range: Range, n: number, status: DeliveryStatus) =>
+    n === 0 ? '0' : <TextLink to={listOf(only, range, status)}>{count(n)}</TextLink>;
+  const rows = everyStep(counted, counted.series, endMs).flatMap(({ at, until, found }) =>
+    found ? [{ range: { since: at, until }, ...found }] : [],
+  );
+  return (
+    <details className="as-table">
+      <summary>{words.asTable}</summary>
+      <Table
+        label={words.deliveriesOverTime}
+        head={[
+          words.time,
+          number(words.delivered),
+          number(words.dead),
+          number(words.failedAttempts),
+          number('p50'),
+          number('p95'),
+        ]}
+      >
+        {rows.map(({ at, range, delivered, dead, failedAttempts, latencyMs }) => (
+          <tr key={at}>
+            <td>
+              <TextLink to={listOf(only, range)}>{stepLabel(at, stepSeconds)}</TextLink>
+            </td>
+            <td className="number">{link(range, delivered, 'delivered')}</td>
+            <td className="number">{link(range, dead, 'dead')}</td>
+            <td className="number">{count(failedAttempts)}</td>
+            <td className="number">{latency(latencyMs.p50)}</td>
+            <td className="number">{latency(latencyMs.p95)}</td>
+          </tr>
+        ))}
+      </Table>
+    </details>
   );
 }
 

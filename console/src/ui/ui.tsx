@@ -1,16 +1,7 @@
-import {
-  Alert,
-  Button,
-  Group,
-  Modal,
-  Skeleton,
-  Stack,
-  Text,
-  Title,
-  VisuallyHidden,
-} from '@mantine/core';
-import { type ReactNode, useEffect, useState } from 'react';
+import { Alert, Button, Group, Modal, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { type ReactNode, type Ref, useEffect, useRef, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
+import { defined } from '../../../shared/collections/defined';
 import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
 import { absolute, relative, stateInWords } from '../lib/labels';
 import { text } from '../texts';
@@ -19,27 +10,39 @@ const words = text.ui.ui;
 
 /** The building blocks of all pages. */
 
-/** A page's heading, which also names the browser's tab. */
-export function Page({
-  title,
-  actions,
-  children,
-}: {
+interface PageProps {
   title: string;
+  /** the list that the page's entry is in */
+  within?: { name: string; to: string };
+  /** in short, beside the heading: the state of the entry */
+  state?: ReactNode;
   actions?: ReactNode;
+  /** below the heading, and with it at the top while the page scrolls */
+  tabs?: ReactNode;
   children: ReactNode;
-}) {
+}
+
+/** A page's heading, which also names the browser's tab. */
+export function Page({ title, within, state, actions, tabs, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Waypost`;
   }, [title]);
   return (
     <Stack gap="md">
-      <Group justify="space-between" align="center">
-        <Title order={1} size="h2">
-          {title}
-        </Title>
-        {actions !== undefined && <Group gap="xs">{actions}</Group>}
-      </Group>
+      <header className={tabs === undefined ? 'head' : 'head head-stays'}>
+        {within && (
+          <nav className="crumbs" aria-label={words.crumbs}>
+            <TextLink to={within.to}>{within.name}</TextLink>
+            <span aria-hidden="true">/</span>
+          </nav>
+        )}
+        <div className="head-row">
+          <h1>{title}</h1>
+          {state}
+          {actions !== undefined && <div className="head-actions">{actions}</div>}
+        </div>
+        {tabs}
+      </header>
       {children}
     </Stack>
   );
@@ -135,33 +138,75 @@ export function AdminsOnly({ title, children }: { title: string; children?: Reac
   );
 }
 
+/** The head of a column. */
+interface Column {
+  text: string;
+  /** aligned to the right, with digits of one width */
+  number?: boolean;
+  /** in place of the text: a button that sorts */
+  sort?: ReactNode;
+  sorted?: 'ascending' | 'descending' | undefined;
+  className?: string;
+}
+
+/** The head of a column of numbers. */
+export function number(text: string): Column {
+  return {
+    text,
+    number: true,
+  };
+}
+
 interface TableProps {
   label: string;
-  head: string[];
+  head: (string | Column)[];
   /** a box that selects all rows, for the head of a first column of boxes */
   select?: ReactNode;
+  /** further classes: `dense` has rows of one line */
+  className?: string;
   children: ReactNode;
 }
 
-/** A table that scrolls by itself on a phone, so that the page does not. */
-export function Table({ label, head, select, children }: TableProps) {
+/**
+ * A table that scrolls by itself, so that the page does not. On a phone its rows are cards: the
+ * style shows the name of each column beside its value.
+ */
+export function Table({ label, head, select, className = '', children }: TableProps) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const hasSelect = select !== undefined && select !== false;
+  const columns = head.map((column) => (typeof column === 'string' ? { text: column } : column));
+  useEffect(() => {
+    const names = hasSelect ? ['', ...columns.map(nameOf)] : columns.map(nameOf);
+    for (const row of body.current?.rows ?? []) {
+      for (const [i, cell] of [...row.cells].entries()) cell.dataset.label = names[i] ?? '';
+    }
+  });
   return (
     <div className="table-scroll" role="region" aria-label={label} tabIndex={0}>
-      <table className="table">
+      <table className={`table cards ${className}`}>
         <thead>
           <tr>
-            {select !== undefined && select !== false && <td className="select">{select}</td>}
-            {head.map((text) => (
-              <th key={text} scope="col">
-                {text}
+            {hasSelect && <td className="select">{select}</td>}
+            {columns.map(({ text, number, sort, sorted, className = '' }) => (
+              <th
+                key={text}
+                scope="col"
+                className={number ? `number ${className}` : className}
+                aria-sort={sorted}
+              >
+                {sort ?? text}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody ref={body}>{children}</tbody>
       </table>
     </div>
   );
+}
+
+function nameOf({ text }: Column): string {
+  return text;
 }
 
 /** A state as a coloured word: never a colour alone. */
@@ -194,78 +239,92 @@ function useBeat(everyMs: number): void {
   }, [everyMs]);
 }
 
-export function TextLink(props: LinkProps) {
+export function TextLink(props: LinkProps & { ref?: Ref<HTMLAnchorElement> }) {
   return <Link className="link" {...props} />;
 }
 
 export function LinkButton({
   to,
   children,
-  primary,
+  primary = false,
+  size = 'sm',
 }: {
   to: string;
   children: ReactNode;
   primary?: boolean;
+  size?: 'xs' | 'sm';
 }) {
   return (
-    <Button component={Link} to={to} variant={primary ? 'filled' : 'default'}>
+    <Button component={Link} to={to} size={size} variant={primary ? 'filled' : 'default'}>
       {children}
     </Button>
   );
 }
 
-/** A button that asks for confirmation. */
-export function Confirmed(props: {
+interface QuestionProps {
+  /** what the user confirms: the button's text */
   label: string;
   question: string;
   children: ReactNode;
-  busy?: boolean;
   danger?: boolean;
   /** of the button that closes the dialog; default "Cancel" */
   dismiss?: string;
   /** the choice in the dialog is not complete */
   incomplete?: boolean;
   onConfirm: () => void;
-}) {
+}
+
+/** A dialog that asks for confirmation. */
+export function Question({
+  opened,
+  onClose,
+  ...props
+}: QuestionProps & { opened: boolean; onClose: () => void }) {
+  return (
+    // Locking the page's scrolling would need an inline style, which the CSP refuses.
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={props.question}
+      lockScroll={false}
+      closeButtonProps={{ 'aria-label': words.close }}
+    >
+      <Stack>
+        {props.children}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {props.dismiss ?? words.cancel}
+          </Button>
+          <Button
+            {...defined({ color: props.danger ? 'red' : undefined })}
+            disabled={props.incomplete ?? false}
+            onClick={() => {
+              onClose();
+              props.onConfirm();
+            }}
+          >
+            {props.label}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+/** A button that asks for confirmation. */
+export function Confirmed({ busy = false, ...props }: QuestionProps & { busy?: boolean }) {
   const [open, setOpen] = useState(false);
-  const color = props.danger ? { color: 'red' } : {};
   return (
     <>
       <Button
         variant={props.danger ? 'outline' : 'default'}
-        loading={props.busy ?? false}
+        loading={busy}
         onClick={() => setOpen(true)}
-        {...color}
+        {...defined({ color: props.danger ? 'red' : undefined })}
       >
         {props.label}
       </Button>
-      {/* Locking the page's scrolling would need an inline style, which the CSP refuses. */}
-      <Modal
-        opened={open}
-        onClose={() => setOpen(false)}
-        title={props.question}
-        lockScroll={false}
-        closeButtonProps={{ 'aria-label': words.close }}
-      >
-        <Stack>
-          {props.children}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={() => setOpen(false)}>
-              {props.dismiss ?? words.cancel}
-            </Button>
-            <Button
-              {...color}
-              disabled={props.incomplete ?? false}
-              onClick={() => {
-                setOpen(false);
-                props.onConfirm();
-              }}
-            >
-              {props.label}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      <Question {...props} opened={open} onClose={() => setOpen(false)} />
     </>
   );
 }

@@ -70,7 +70,8 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     const old = 'a secret of before';
     await stage.system.control('PATCH', `/destinations/${hook.id}`, { sharedSecret: old });
     await page.goto(`${stage.system.controlUrl}/destinations/${hook.id}`);
-    await page.getByRole('button', { name: 'Rotate the secret' }).click();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Rotate the secret' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Overlap').fill('1h');
     await dialog.getByRole('button', { name: 'Rotate', exact: true }).click();

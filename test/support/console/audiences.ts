@@ -79,10 +79,12 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       await page.getByRole('button', { name: 'Edit as rows' }).click();
       await eventually(async () => expect(await second.getByLabel('Times').inputValue()).toBe('2'));
 
-      await page.getByLabel('Newsletter').check();
-      await page.getByLabel('Archive (off)').check();
+      await chooseDestination(scene, 'Newsletter');
+      await chooseDestination(scene, 'Archive (off)');
       await page.getByText('Archive: disabled.').waitFor();
-      await page.getByLabel('Archive (off)').uncheck();
+      // Takes the last one back.
+      await page.getByLabel('Destinations').press('Backspace');
+      await page.getByText('Archive: disabled.').waitFor({ state: 'detached' });
       await page.getByLabel('Sync interval').fill('1s');
       await isGood('audience-builder');
       await page.getByRole('button', { name: 'Create audience' }).click();
@@ -154,7 +156,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     const { page } = tab;
     await page.goto(`${stage.system.controlUrl}/audiences/new?by=list`);
     await page.getByLabel(/^Name/).fill('Invited');
-    await page.getByLabel('Newsletter').check();
+    await chooseDestination(scene, 'Newsletter');
     await page.getByLabel('Sync interval').fill('1s');
     await page.getByRole('button', { name: 'Create audience' }).click();
     await page.getByRole('heading', { name: 'Invited' }).waitFor();
@@ -203,7 +205,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByRole('link', { name: 'Compute your first trait' }).click();
     await page.getByLabel(/^Name/).fill('Order count');
     await page.getByLabel('Event name').fill('Order Completed');
-    await page.getByLabel('Newsletter').check();
+    await chooseDestination(scene, 'Newsletter');
     await page.getByLabel('Sync interval').fill('1s');
     await isGood('computed-trait-builder');
     await page.getByRole('button', { name: 'Create trait' }).click();
@@ -252,4 +254,12 @@ function told({ stage }: Scene): [userId: string, traits: unknown][] {
 async function isRefused({ tab }: Scene): Promise<void> {
   await eventually(() => expect(tab.complaints.length).toBeGreaterThan(0));
   expect(tab.complaints.splice(0).filter((text) => !/4(12|22)/.test(text))).toEqual([]);
+}
+
+/** Chooses a destination by the field that searches for it. */
+async function chooseDestination({ tab: { page } }: Scene, name: string): Promise<void> {
+  const field = page.getByLabel('Destinations', { exact: true });
+  await field.fill(name.replace(' (off)', ''));
+  await page.getByRole('option', { name, exact: true }).click();
+  await field.press('Escape');
 }

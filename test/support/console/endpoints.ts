@@ -99,7 +99,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
         webhooks: [webhook],
       });
       const stored = async () => (await stage.system.control('GET', `/destinations/${id}`)).body;
-      await page.goto(`${stage.system.controlUrl}/destinations/${id}`);
+      await page.goto(`${stage.system.controlUrl}/destinations/${id}/settings`);
       const save = page.getByRole('button', { name: 'Save', exact: true });
       await openSection(page, 'Authentication');
       await page.getByText('Stored, and kept').waitFor();

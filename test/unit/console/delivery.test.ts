@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { inBulk } from '../../../console/src/delivery/bulk';
 import { changesBetween } from '../../../console/src/delivery/differences';
 import { sampleOf, sampleText } from '../../../console/src/delivery/sample';
-import { budgetInWords, momentsOf } from '../../../console/src/delivery/timeline';
+import {
+  budgetInWords,
+  momentsOf,
+  sentenceOf,
+  titleOf,
+} from '../../../console/src/delivery/timeline';
 import {
   acceptedInWords,
   errorInWords,
@@ -182,6 +187,38 @@ describe('the timeline of a delivery', () => {
       `1 attempt so far. Next attempt in 4 min, at ${absolute(iso(240_000), NOW)}; ` +
         'gives up in 4 h.',
     );
+  });
+});
+
+describe('the sentence of a delivery', () => {
+  const ended = { goesOn: null, settledAt: iso(-597_000) };
+  const at = absolute(iso(-597_000), NOW);
+
+  test.each([
+    [
+      { ...ended, status: 'delivered', reason: null },
+      `Delivered at ${at}, 3 s after it was accepted, at the first attempt.`,
+    ],
+    [
+      { ...ended, status: 'partly_delivered', reason: null, attemptsMade: 2 },
+      `Delivered at ${at}, 3 s after it was accepted, after 2 attempts. Another of its URLs did not accept it.`,
+    ],
+    [
+      { ...ended, status: 'dead', reason: 'rejected' },
+      `Dead since ${at}, after 1 attempt: The endpoint rejected it. It is not retried.`,
+    ],
+    [
+      { ...ended, status: 'cancelled', reason: 'cancelled_by_user', attemptsMade: 0 },
+      `Cancelled since ${at}, without an attempt: Someone cancelled it.`,
+    ],
+    [{}, `The last attempt failed. ${budgetInWords(aDelivery(), NOW)}`],
+  ] as [Partial<Delivery>, string][])('says what became of it: %j', (fields, says) => {
+    expect(sentenceOf(aDelivery(fields), NOW)).toBe(says);
+  });
+
+  test('is headed by the event and its destination, as far as they have names', () => {
+    expect(titleOf(aDelivery({ event: 'Order Completed' }))).toBe('Order Completed → Hooks');
+    expect(titleOf(aDelivery({ destinationName: null }))).toBe('track → dst_1');
   });
 });
 

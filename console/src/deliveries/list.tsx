@@ -1,0 +1,389 @@
+import { Button, Checkbox, Text } from '@mantine/core';
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef, useState } from 'react';
+import { type Deliveries as Response } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
+import { isDelivered } from '../../../shared/model/reasons';
+import { SelectionBar } from '../delivery/selection';
+import { call, useRead } from '../lib/api';
+import { goesOnInWords } from '../lib/goes-on';
+import { codeInWords, count, reasonInWords } from '../lib/labels';
+import { useReturn } from '../lib/return';
+import { useMay } from '../lib/session';
+import { type Filters, Pager, useFilters } from '../ui/filters';
+import { ViewTabs } from '../ui/saved-views';
+import { Empty, number, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { DeliveryPanel } from './panel';
+import { timeOf } from './search';
+import { SearchField } from './search-field';
+import { TimeFilter } from './time-filter';
+import { text } from '../texts';
+
+const words = text.watch.deliveries;
+
+/** A list of deliveries: its search, one line for each, and one of them beside it. */
+
+const FILTERS = [
+  'destination',
+  'source',
+  'status',
+  'type',
+  'event',
+  'code',
+  'error',
+  'user',
+  'message',
+  'q',
+  'batch',
+  'replay',
+  'since',
+  'until',
+  'endedSince',
+  'endedUntil',
+  'after',
+] as const;
+
+const TABS = [
+  { name: words.all, filter: 'status', value: '' },
+  { name: words.waiting, filter: 'status', value: 'pending' },
+  { name: words.retrying, filter: 'status', value: 'retrying' },
+  { name: words.dead, filter: 'status', value: 'dead' },
+  { name: words.delivered, filter: 'status', value: 'delivered' },
+];
+
+type Row = Response['data'][number];
+
+interface Props {
+  /** shows the deliveries of this destination only */
+  destination?: string;
+}
+
+export function DeliveryList({ destination }: Props) {
+  const filters = useFilters();
+  const query = queryOf(filters, destination);
+  const read = useRead('GET /deliveries', { query }, { every: 5_000, keep: true });
+  const total = useTotal(query);
+  return (
+    <>
+      <div className="search-row">
+        <SearchField
+          filters={filters}
+          {...(destination !== undefined && { fixed: 'destination' })}
+        />
+        <TimeFilter filters={filters} />
+        {filters.any && (
+          <Button variant="default" onClick={filters.clear}>
+            {text.ui.filters.clear}
+          </Button>
+        )}
+      </div>
+      <ViewTabs list="deliveries" filters={filters} tabs={TABS} />
+      {read.data?.data.searched && <Searched {...read.data.data.searched} />}
+      {read.data && !read.error ? (
+        <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
+      ) : (
+        <Unread read={read} what={words.list} />
+      )}
+      <Pager filters={filters} page={read.data?.data} total={total} />
+    </>
+  );
+}
+
+type Query = ReturnType<typeof queryOf>;
+
+const COUNT_AGAIN_MS = 30_000;
+
+/** Counts the list less often than it is read. A search is not counted. */
+function useTotal({ after: _, ...query }: Query) {
+  const options = { every: COUNT_AGAIN_MS, keep: true, enabled: !('q' in query) };
+  const read = useRead(
+    'GET /deliveries',
+    { query: { ...query, limit: 1, total: 'true' } },
+    options,
+  );
+  return 'q' in query ? undefined : read.data?.data.total;
+}
+
+/** The shortest text that the API searches for. */
+const MIN_SEARCH = 3;
+
+/**
+ * Returns the filters for the API, without a search that the user has only begun to type. The time
+ * of the end finds dead deliveries only, so another status sets it aside.
+ */
+function queryOf(filters: Filters, destination: string | undefined) {
+  const { q, endedSince, endedUntil, ...others } = filters.query(FILTERS);
+  const time = (name: 'since' | 'until') =>
+    filters.get(name) === '' ? undefined : timeOf(filters.get(name), Date.now());
+  const query = {
+    ...others,
+    ...defined({ destination, since: time('since'), until: time('until') }),
+  };
+  const ended = filters.get('status') === 'dead' ? defined({ endedSince, endedUntil }) : {};
+  const searched = filters.get('q').length < MIN_SEARCH ? {} : { q };
+  return { ...query, ...ended, ...searched };
+}
+
+/** Says which part of the past a search covers. */
+function Searched({ from, to, complete }: NonNullable<Response['searched']>) {
+  return (
+    <Text size="sm" className="quiet" role="status">
+      {words.searched(<When at={from} exact />, <When at={to} exact />)}
+      {!complete && words.moreMayMatch} {words.quotesHint}
+    </Text>
+  );
+}
+
+interface FoundProps {
+  deliveries: Response;
+  query: Query;
+  filters: Filters;
+  /** undefined: not counted */
+  total: Response['total'];
+}
+
+/** Reads of one selection: more belong into a replay, which has a scope and a rate. */
+const MOST_SELECTED = 1_000;
+const PAGE = 200;
+
+function Found({ deliveries: { data: deliveries, next }, query, filters, total }: FoundProps) {
+  const mayAct = useMay('POST /deliveries/{id}/replay');
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Row>>(new Map());
+  const [reading, setReading] = useState(false);
+  const open = filters.get('open');
+  const keys = useRowKeys(deliveries, open, (id) => filters.set('open', id));
+  const rowsSeen = useReturn(deliveries.length > 0);
+  if (deliveries.length === 0) return <Nothing filters={filters} />;
+  const choose = (rows: readonly Row[], on: boolean) => {
+    const selected = new Map(chosen);
+    for (const row of rows) {
+      if (on) selected.set(row.id, row);
+      else selected.delete(row.id);
+    }
+    setChosen(selected);
+  };
+  const onPage = deliveries.filter(({ id }) => chosen.has(id)).length;
+  const isWholePage = onPage === deliveries.length;
+  const chooseAll = async () => {
+    setReading(true);
+    const all = await allOf(query).finally(() => setReading(false));
+    setChosen(new Map(all.map((row) => [row.id, row])));
+  };
+  const mayChooseAll = isWholePage && next !== null && chosen.size <= deliveries.length;
+  return (
+    <div className={open === '' ? '' : 'with-panel'} onKeyDown={keys} ref={rowsSeen}>
+      <div className="list">
+        <SelectionBar
+          selected={[...chosen.values()]}
+          onDone={() => setChosen(new Map())}
+          more={
+            mayChooseAll && (
+              <Button
+                variant="subtle"
+                size="compact-sm"
+                loading={reading}
+                onClick={() => void chooseAll()}
+              >
+                {total && total.exact && total.count <= MOST_SELECTED
+                  ? words.selectAllOf(count(total.count))
+                  : words.selectMost(count(MOST_SELECTED))}
+              </Button>
+            )
+          }
+        />
+        <Table
+          label={words.deliveries}
+          className="dense deliveries"
+          select={
+            mayAct && (
+              <Checkbox
+                size="xs"
+                aria-label={words.selectAll}
+                checked={isWholePage}
+                indeterminate={onPage > 0 && !isWholePage}
+                onChange={(event) => choose(deliveries, event.target.checked)}
+              />
+            )
+          }
+          head={[
+            { text: words.status, className: 'c-status' },
+            { text: words.message, className: 'c-message' },
+            { text: words.destination, className: 'c-destination' },
+            { text: words.user, className: 'c-user' },
+            { text: words.accepted, className: 'c-time' },
+            { ...number(words.attempts), className: 'c-attempts' },
+            { text: words.response, className: 'c-response' },
+            { text: words.why, className: 'c-why' },
+          ]}
+        >
+          {deliveries.map((delivery) => (
+            <Line
+              key={delivery.id}
+              of={delivery}
+              isOpen={delivery.id === open}
+              onOpen={() => filters.set('open', delivery.id)}
+              chosen={mayAct ? chosen.has(delivery.id) : undefined}
+              onChoose={(on) => choose([delivery], on)}
+            />
+          ))}
+        </Table>
+      </div>
+      {open !== '' && (
+        <DeliveryPanel key={open} id={open} onClose={() => filters.set('open', '')} />
+      )}
+    </div>
+  );
+}
+
+/** Reads all deliveries that match, up to the most that are acted on one by one. */
+async function allOf({ after: _, ...query }: Query): Promise<Row[]> {
+  const rows: Row[] = [];
+  let after: string | undefined;
+  while (rows.length < MOST_SELECTED) {
+    const page = { ...query, limit: PAGE, ...defined({ after }) };
+    const { data } = await call('GET /deliveries', { query: page });
+    rows.push(...data.data);
+    if (data.next === null) break;
+    after = data.next;
+  }
+  return rows.slice(0, MOST_SELECTED);
+}
+
+/**
+ * The keys of a list: ↑ and ↓ move from row to row, and with them what is open beside the list;
+ * Space opens a delivery there, and Escape closes it.
+ */
+function useRowKeys(rows: readonly Row[], open: string, show: (id: string) => void) {
+  const focused = useRef<string>(undefined);
+  return (event: KeyboardEvent<HTMLElement>) => {
+    const target = event.target as HTMLElement;
+    if (/^(TEXTAREA|SELECT)$/.test(target.tagName) || target.closest('.json, pre, dialog')) return;
+    const own = target.closest<HTMLElement>('[data-row]')?.dataset.row;
+    const current = own ?? (open === '' ? focused.current : open);
+    if (event.key === 'Escape' && open !== '') {
+      show('');
+      focusRow(open);
+    } else if (event.key === ' ' && own !== undefined && target.tagName === 'A') {
+      show(own);
+    } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      const at = rows.findIndex(({ id }) => id === current);
+      const next = rows[event.key === 'ArrowDown' ? at + 1 : Math.max(0, at - 1)];
+      if (!next) return;
+      focused.current = next.id;
+      focusRow(next.id);
+      if (open !== '') show(next.id);
+    } else return;
+    event.preventDefault();
+  };
+}
+
+function focusRow(id: string): void {
+  document.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"] a`)?.focus();
+}
+
+function Nothing({ filters }: { filters: Filters }) {
+  if (filters.any) {
+    return (
+      <Empty title={words.nothingMatches}>
+        <Text>{words.fewerFilters}</Text>
+        <TextLink to={lookupOf(filters)}>{words.lookUp}</TextLink>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title={words.noDeliveriesYet}>
+      <Text>{words.noDeliveriesHint}</Text>
+      <Text>
+        {words.sendFirst(
+          <TextLink to="/sources">{words.aSource}</TextLink>,
+          <TextLink to="/debugger">{words.theEvents}</TextLink>,
+        )}
+      </Text>
+      <TextLink to={lookupOf(filters)}>{words.lookUp}</TextLink>
+    </Empty>
+  );
+}
+
+/** Returns the page that looks for the same event in Kafka. */
+function lookupOf(filters: Filters): string {
+  const name = filters.get('message') === '' ? 'user' : 'message';
+  return `/lookup?${name}=${encodeURIComponent(filters.get(name))}`;
+}
+
+interface LineProps {
+  of: Row;
+  isOpen: boolean;
+  onOpen: () => void;
+  /** undefined: the user may not act on deliveries */
+  chosen: boolean | undefined;
+  onChoose: (on: boolean) => void;
+}
+
+/** Beside a narrower list nothing has room: a click then leads to the page of the delivery. */
+const HAS_ROOM = '(min-width: 64em)';
+
+function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
+  const link = useRef<HTMLAnchorElement>(null);
+  const title = delivery.event === null ? delivery.type : `${delivery.type}: ${delivery.event}`;
+  const why = whyOf(delivery);
+  const onClick = (event: MouseEvent<HTMLElement>) => {
+    if ((event.target as HTMLElement).closest('a, input, label, button')) return;
+    if (!window.matchMedia(HAS_ROOM).matches) link.current?.click();
+    else {
+      link.current?.focus({ preventScroll: true });
+      onOpen();
+    }
+  };
+  return (
+    <tr data-row={delivery.id} data-open={isOpen} onClick={onClick}>
+      {chosen !== undefined && (
+        <td className="select">
+          <Checkbox
+            size="xs"
+            aria-label={words.selectDelivery(delivery.id)}
+            checked={chosen}
+            onChange={(event) => onChoose(event.target.checked)}
+          />
+        </td>
+      )}
+      <td>
+        <Pill kind={delivery.status} />
+      </td>
+      <td title={title}>
+        <TextLink
+          ref={link}
+          to={`/deliveries/${delivery.id}`}
+          aria-label={words.rowName(title, codeInWords(delivery.status), delivery.id)}
+        >
+          <bdi>{delivery.event ?? delivery.type}</bdi>
+        </TextLink>
+        {delivery.test && words.test}
+      </td>
+      <Cell>{delivery.destinationName ?? delivery.destination}</Cell>
+      <Cell>{delivery.userId ?? '–'}</Cell>
+      <td>
+        <When at={delivery.acceptedAt} />
+      </td>
+      <td className="number">{delivery.attemptsMade}</td>
+      <td>{delivery.lastStatusCode ?? delivery.lastError?.code ?? '–'}</td>
+      <Cell>{why}</Cell>
+    </tr>
+  );
+}
+
+/** A value that may be longer than its cell, and in any direction. */
+function Cell({ children }: { children: string }) {
+  return (
+    <td title={children}>
+      <bdi>{children as ReactNode}</bdi>
+    </td>
+  );
+}
+
+/** Why it waits or ended, and what follows. */
+function whyOf({ status, reason, goesOn }: Row): string {
+  const parts = [
+    isDelivered(status) ? '' : reasonInWords(reason),
+    goesOn ? goesOnInWords(goesOn, reason, Date.now()) : '',
+  ];
+  return parts.filter((part) => part !== '').join('. ');
+}

@@ -1,0 +1,37 @@
+import { pendingOf } from '../../../shared/model/attention';
+import { type Overview } from '../../../shared/api/operations';
+
+/** The state of the system in a few numbers, for the sentence above the overview. Pure. */
+
+interface Headline {
+  /** destinations that fail, and all */
+  failing: number;
+  destinations: number;
+  waiting: number;
+  /** when the oldest waiting delivery was accepted; null: nothing waits */
+  oldestAt: string | null;
+  /** deliveries that were given up within the time */
+  lost: number;
+}
+
+/** The rows hold every destination that fails, or the most urgent of very many. */
+export function headlineOf({
+  data,
+  destinations,
+  totals,
+  open,
+}: Pick<Overview, 'data' | 'destinations' | 'totals' | 'open'>): Headline {
+  const oldest = data.flatMap((row) =>
+    pendingOf(row) > 0 && row.oldestWaitingAt !== null ? [row.oldestWaitingAt] : [],
+  );
+  return {
+    failing: data.filter(({ state }) => state === 'failing').length,
+    destinations,
+    waiting: open.waiting + open.retrying + open.held,
+    oldestAt: oldest.reduce<string | null>(
+      (first, at) => (first === null || Date.parse(at) < Date.parse(first) ? at : first),
+      null,
+    ),
+    lost: totals.dead,
+  };
+}

@@ -1,0 +1,37 @@
+import { useEffect, useRef } from 'react';
+import { NavigationType, useLocation, useNavigationType } from 'react-router';
+
+/** The row of each list that its reader went away from, by the address of the list. */
+const left = new Map<string, string>();
+
+/**
+ * Brings the reader of a list back to the row that they came from, by the browser's Back: its link
+ * has the focus again. Rows are elements with `data-row` that contain a link.
+ * @param isReady the rows are there
+ * @returns for `ref` of the element that contains the rows
+ */
+export function useReturn(isReady: boolean): React.RefObject<HTMLDivElement | null> {
+  const { key } = useLocation();
+  const isBack = useNavigationType() === NavigationType.Pop;
+  const list = useRef<HTMLDivElement>(null);
+  const pending = useRef(isBack);
+  useEffect(() => {
+    const rows = list.current;
+    if (!rows) return;
+    const leave = (event: Event) => {
+      const row = (event.target as HTMLElement).closest<HTMLElement>('[data-row]');
+      if (row?.dataset.row !== undefined) left.set(key, row.dataset.row);
+    };
+    rows.addEventListener('focusin', leave);
+    return () => rows.removeEventListener('focusin', leave);
+  }, [key, isReady]);
+  useEffect(() => {
+    const id = left.get(key);
+    if (!isReady || !pending.current || id === undefined) return;
+    pending.current = false;
+    const row = list.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`);
+    row?.scrollIntoView({ block: 'center' });
+    row?.querySelector<HTMLElement>('a')?.focus({ preventScroll: true });
+  }, [key, isReady]);
+  return list;
+}

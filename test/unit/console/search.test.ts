@@ -1,0 +1,67 @@
+import { checked, parseSearch, timeOf } from '../../../console/src/deliveries/search';
+
+describe('the search field of deliveries', () => {
+  test.each([
+    ['', [], ''],
+    ['A-17', [], 'A-17'],
+    ['"A-17"', [], '"A-17"'],
+    ['order A-17', [], 'order A-17'],
+    ['status:dead ', [['status', 'dead']], ''],
+    ['Status:dead A-17', [['status', 'dead']], 'A-17'],
+    [
+      'status:dead destination:acme code:5xx user:u-17 since:1h "A-17"',
+      [
+        ['status', 'dead'],
+        ['destination', 'acme'],
+        ['code', '5xx'],
+        ['user', 'u-17'],
+        ['since', '1h'],
+      ],
+      '"A-17"',
+    ],
+    ['event:"Order Completed" u-1', [['event', 'Order Completed']], 'u-1'],
+    ['event:"Order Completed"', [['event', 'Order Completed']], ''],
+    // A value may hold colons, and other words before a colon are no filters.
+    ['user:urn:x:1 ', [['user', 'urn:x:1']], ''],
+    ['http://shop.example:8080', [], 'http://shop.example:8080'],
+    ['colour:red', [], 'colour:red'],
+    // A filter without a value is dropped.
+    ['status: A-17', [], 'A-17'],
+  ])('reads %j', (text, tokens, words) => {
+    expect(parseSearch(text)).toEqual({
+      tokens: tokens.map(([key, value]) => ({ key, value })),
+      words,
+      open: undefined,
+    });
+  });
+
+  test.each([
+    ['status:', 'status', ''],
+    ['A-17 code:5', 'code', '5'],
+    ['event:"Order Comp', 'event', 'Order Comp'],
+  ])('keeps the filter open that is still being typed: %j', (text, key, value) => {
+    expect(parseSearch(text)).toMatchObject({ tokens: [], open: { key, value } });
+  });
+
+  test.each([
+    ['status', 'Dead', { key: 'status', value: 'dead' }],
+    ['status', 'gone', { problem: 'status' }],
+    ['type', 'track', { key: 'type', value: 'track' }],
+    ['type', 'trick', { problem: 'type' }],
+    ['code', '5XX', { key: 'code', value: '5xx' }],
+    ['code', '700', { problem: 'code' }],
+    ['since', '15m', { key: 'since', value: '15m' }],
+    ['since', '2026-01-31', { key: 'since', value: '2026-01-31' }],
+    ['until', 'noon', { problem: 'time' }],
+    ['user', 'Ann', { key: 'user', value: 'Ann' }],
+  ] as const)('takes %s:%s as it should', (key, value, result) => {
+    expect(checked({ key, value })).toEqual(result);
+  });
+
+  test('a span of time ends now, at a whole minute, and a date stays one', () => {
+    const now = Date.parse('2026-01-01T12:00:34Z');
+    expect(timeOf('1h', now)).toBe('2026-01-01T11:00:00.000Z');
+    expect(timeOf('2025-12-31T08:00:00+01:00', now)).toBe('2025-12-31T07:00:00.000Z');
+    expect(timeOf('never', now)).toBe('never');
+  });
+});
