@@ -128,7 +128,10 @@ const notice = z.strictObject({
   followedBy: z.string().nullable().meta({
     description: 'The later notice that has taken its place, of the same trouble',
   }),
-  failures: count.meta({ description: 'Failed attempts, at the time of the request or its end' }),
+  failures: count.meta({
+    description:
+      'Failed attempts, at the time of the request; once it has ended, at that of its alert',
+  }),
   deadLetters: count.meta({ description: 'Given up when it was raised, since the one before' }),
   partlyDelivered: count.meta({
     description: 'Deliveries that did not reach all URLs when it was raised, since the one before',

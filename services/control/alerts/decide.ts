@@ -12,11 +12,13 @@ export interface EndedNotice
   followedBy: string | null;
 }
 
+export type DueNotice = Pick<Notice, 'id' | 'failures' | 'error'>;
+
 export interface Decision extends Pick<Judgement, 'health' | 'switchOff'> {
   raised: Notice[];
   ended: EndedNotice[];
-  /** ids of earlier notices whose alert is due now */
-  due: string[];
+  /** earlier notices whose alert is due now, with what it says */
+  due: DueNotice[];
   /** ids of the destinations that anything of this is about */
   about: string[];
 }
@@ -31,8 +33,8 @@ export function decide(world: World): Decision {
   const raised = troubles.flatMap((trouble) => noticeOf(trouble, world.nowMs));
   const open = new Set(goingOn.map(({ told }) => told?.id));
   const over = world.notices.filter(({ id, endedAt }) => endedAt === null && !open.has(id));
-  const due = goingOn.flatMap(({ told, isEarly }) =>
-    told?.alert === 'later' && isEarly !== true ? [told] : [],
+  const due = goingOn.flatMap(({ told, isEarly, error, failures = 0 }) =>
+    told?.alert === 'later' && isEarly !== true ? [{ ...told, error, failures }] : [],
   );
   const about = [...raised, ...over, ...due].map(({ destination }) => destination);
   return {
@@ -40,7 +42,7 @@ export function decide(world: World): Decision {
     switchOff,
     raised,
     ended: over.map((notice) => endOf(notice, { troubles, raised, world })),
-    due: due.map(({ id }) => id),
+    due: due.map(({ id, failures, error }) => ({ id, failures, error })),
     about: [...new Set([...health.keys(), ...switchOff, ...about])],
   };
 }
@@ -57,14 +59,12 @@ function noticeOf({ told, isEarly = false, ...trouble }: Trouble, nowMs: number)
     // Nobody who gets alerts has heard of the failure.
     return [told.alert === 'later' ? { ...recovered, alert: 'none' } : recovered];
   }
-  const { since, webhook = null } = trouble;
+  const { kind, since, webhook = null, origin = null } = trouble;
+  // Several URLs, or servers, of a destination may be in the same trouble at once.
+  const where = kind === 'certificate_expiring' ? origin : webhook;
+  const begun = where === null ? since : `${where}/${String(since)}`;
   // Dead letters with the same start may appear in two alerts.
-  const mark = isCounted(trouble)
-    ? nowMs
-    : webhook === null
-      ? since
-      : `${webhook}/${String(since)}`;
-  const notice = newNotice({ ...trouble, at: nowMs }, mark);
+  const notice = newNotice({ ...trouble, at: nowMs }, isCounted(trouble) ? nowMs : begun);
   return [isEarly && notice.alert === 'due' ? { ...notice, alert: 'later' } : notice];
 }
 

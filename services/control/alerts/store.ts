@@ -1,5 +1,5 @@
 import { type Total } from '../../../shared/api/fields';
-import { type EndedNotice } from './decide';
+import { type DueNotice, type EndedNotice } from './decide';
 import { type Notice } from './notice';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { countUpTo } from '../history/total';
@@ -18,13 +18,14 @@ export async function addNotices({ query }: Queries, notices: readonly Notice[])
 }
 
 /** Makes the alerts of these notices due, if they wait for that. */
-export async function makeDue({ query }: Queries, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return;
-  await query(
-    `update waypost.notices set alert = 'due' where alert = 'later'
-       and id in (select jsonb_array_elements_text($1::jsonb))`,
-    [databaseJson(ids)],
-  );
+export async function makeDue({ query }: Queries, due: readonly DueNotice[]): Promise<void> {
+  for (const { id, ...said } of due) {
+    await query(
+      `update waypost.notices set alert = 'due', said = (said::jsonb || $2::jsonb)::text
+       where id = $1 and alert = 'later'`,
+      [id, databaseJson(said)],
+    );
+  }
 }
 
 export async function endNotices({ query }: Queries, ended: readonly EndedNotice[]): Promise<void> {

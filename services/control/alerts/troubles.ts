@@ -172,7 +172,8 @@ function failing(health: Health, about: About): Trouble[] {
   const troubles: Trouble[] = [];
   if (told) {
     const endedAt = isOver ? successAt : null;
-    troubles.push({ ...told, ...said(health, about), told, isEarly, endedAt });
+    const failures = Math.max(outage?.count ?? 0, told.failures);
+    troubles.push({ ...told, ...said(health, about), failures, told, isEarly, endedAt });
   }
   if (lack && (!told || isOver) && (!isEarly || lack.ms >= SHOWN_AFTER_MS)) {
     const failures = outage?.count ?? 0;
@@ -270,7 +271,8 @@ function said({ error }: Health, { id, destination }: About) {
 export const EXPIRES_SOON_MS = 14 * 86_400_000;
 
 /**
- * Returns the certificates that end soon or have ended. Only the first one to end begins a trouble.
+ * Returns the certificates that end soon or have ended. Only the first one of an origin begins a
+ * trouble.
  */
 function expiring(
   { id, name, webhooks }: Destination,
@@ -280,12 +282,19 @@ function expiring(
 ): Trouble[] {
   if (servers.size === 0 && webhooks.every(({ tls }) => !tls)) return [];
   const ends = webhooks
+    .filter(({ disabled }) => !disabled)
     .flatMap((webhook) => endsOf(webhook, servers, nowMs))
     .filter(({ at }) => at - nowMs < EXPIRES_SOON_MS)
     .sort((a, b) => a.at - b.at);
-  return ends.flatMap(({ origin, what, at }, i) => {
+  const seen = new Set<string>();
+  return ends.flatMap(({ origin, what, at }) => {
+    const isFirst = !seen.has(origin);
+    seen.add(origin);
     const told = open.find(
-      ({ kind, expiresAt }) => kind === 'certificate_expiring' && expiresAt === at,
+      (notice) =>
+        notice.kind === 'certificate_expiring' &&
+        notice.origin === origin &&
+        notice.expiresAt === at,
     );
     if (told) return [{ ...told, told }];
     const error = `${origin}: ${what} ends at ${new Date(at).toISOString()}`;
@@ -298,7 +307,7 @@ function expiring(
       origin,
       expiresAt: at,
     };
-    return i === 0 ? [begun] : [];
+    return isFirst ? [begun] : [];
   });
 }
 

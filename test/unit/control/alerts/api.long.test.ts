@@ -47,6 +47,24 @@ const record = (...events: DeliveryEvent[]) =>
   control.memory.append(
     events.map((event) => ({ topic: 'attempts', key: 'k', value: JSON.stringify(event) })),
   );
+/** A receiver wants nothing more at a URL. */
+const disabled = (destination: string, webhook: string, seconds: number, over: object = {}) =>
+  control.memory.append([
+    {
+      topic: 'attempts',
+      key: destination,
+      value: JSON.stringify({
+        kind: 'url_disabled',
+        destination,
+        webhook,
+        enables: 0,
+        reason: 'gone',
+        at: at(seconds),
+        ...over,
+      }),
+    },
+  ]);
+const webhookOf = async (id: string, i = 0) => (await get(`/destinations/${id}`)).webhooks[i];
 /** The first failure of a delivery. */
 const fails = (destination: string, seconds: number): DeliveryEvent =>
   aFailure({
@@ -611,6 +629,7 @@ test('a failing notice counts the deliveries that wait, and is shown before its 
   record(fails(id, 1_801));
   await look(1_801);
   expect(types()).toEqual(['destination.failing']);
+  expect(sent()).toMatchObject([{ body: { data: { failures: 3 } } }]);
   expect((await get('/notices')).data).toMatchObject([{ alert: 'sent', failures: 3 }]);
 });
 
@@ -678,23 +697,6 @@ describe('a delivery that reaches only some URLs', () => {
 });
 
 describe('a URL whose receiver wants nothing more', () => {
-  const disabled = (destination: string, webhook: string, seconds: number, over: object = {}) =>
-    control.memory.append([
-      {
-        topic: 'attempts',
-        key: destination,
-        value: JSON.stringify({
-          kind: 'url_disabled',
-          destination,
-          webhook,
-          enables: 0,
-          reason: 'gone',
-          at: at(seconds),
-          ...over,
-        }),
-      },
-    ]);
-  const webhookOf = async (id: string, i = 0) => (await get(`/destinations/${id}`)).webhooks[i];
   const enable = (id: string, webhook: string) =>
     control.call('post', `/destinations/${id}/enable-webhook`).send({ webhook });
   const died = (destination: string, seconds: number) =>
@@ -880,6 +882,20 @@ describe('a certificate near its end', () => {
       [at(10 * DAYS), undefined],
       [at(5 * DAYS), undefined],
       [at(5 * DAYS), at(120)],
+    ]);
+  });
+
+  test('is reported for each server, but not for a URL that is off', async () => {
+    const urls = ['https://a.example/', 'https://b.example/', 'https://c.example/'];
+    const id = await makeDestination({ webhooks: urls.map((url) => ({ url })) });
+    disabled(id, (await webhookOf(id)).id, 0);
+    await look(1);
+    for (const name of ['a', 'b', 'c']) seen(`https://${name}.example`, 10 * DAYS, 2);
+    await look(2);
+    const told = sent().filter(({ body }) => body.type.endsWith('certificate_expiring'));
+    expect(told.map(({ body }) => body.data.error.split(': ')[0])).toEqual([
+      'https://b.example',
+      'https://c.example',
     ]);
   });
 

@@ -68,9 +68,10 @@ function noticesAfter(
     ...notice,
     ...ended.find(({ id }) => id === notice.id),
   }));
-  return after.map((notice): Notice =>
-    due.includes(notice.id) ? { ...notice, alert: 'due' } : notice,
-  );
+  return after.map((notice): Notice => {
+    const said = due.find(({ id }) => id === notice.id);
+    return said ? { ...notice, ...said, alert: 'due' } : notice;
+  });
 }
 
 /** Adds evidence piece by piece, and decides after each piece. */
@@ -80,7 +81,7 @@ function play(pieces: readonly (HealthEvidence[] | number)[], over: Partial<Cont
   let stored: Notice[] = [];
   const notices: Notice[] = [];
   const ended: Decision['ended'] = [];
-  const due: string[] = [];
+  const due: Decision['due'] = [];
   const switches: number[] = [];
   for (const piece of pieces) {
     if (typeof piece === 'number') nowMs = piece;
@@ -209,7 +210,7 @@ test('the console shows a failing endpoint after five minutes, and the alert of 
   expect(shown.due).toEqual([]);
   const told = play([failing(0, 5), failing(30), minutes(31), failing(40)], over);
   expect(told.notices).toHaveLength(1);
-  expect(told.due).toEqual([told.notices[0]!.id]);
+  expect(told.due.map(({ id }) => id)).toEqual([told.notices[0]!.id]);
 });
 
 test('a recovery before the alert of the failure sends no alert either', () => {
