@@ -14,7 +14,7 @@ export interface ShownHistory {
 /** A destination with few deliveries: all of them are listed, page by page. */
 export const LISTED: Role = 'rejecting';
 const PAGE = 200;
-/** The history is behind after a restart of control on a busy machine, whose database opens slowly. */
+/** While other processes use all cores, control holds the history up: a busy machine fails here. */
 const READ_WITHIN_MS = 300_000;
 const READ_EVERY_MS = 5_000;
 
