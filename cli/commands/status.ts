@@ -104,6 +104,7 @@ async function statusOf(session: Session, given: string): Promise<void> {
     ['state', standing.state],
     ['since', standing.since ?? 'unknown'],
     ['why', standing.why ?? undefined],
+    ['last failure', standing.goesOn?.lastCheck?.at],
     [
       'waiting',
       row.oldestWaitingAt === null

@@ -56,6 +56,9 @@ export function openApi(place: Place): Api {
 /** @param error any value that a call has thrown */
 export function sentenceOf(error: unknown, url: string): string {
   if (!(error instanceof ApiProblem)) {
+    if (reasonOf(error) === 'UND_ERR_SOCKET') {
+      return `${url} closed the connection before it answered. It has stopped or is overloaded: try again.`;
+    }
     return (
       `No response at ${url} (${reasonOf(error)}). Is it running? Set its address with ` +
       `--url, WAYPOST_URL or \`waypost login\`.`

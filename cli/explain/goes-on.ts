@@ -56,7 +56,7 @@ export function goesOnInShort({ when, at, nextCheckBy }: GoesOn, nowMs: number):
     case 'at':
       return isComing ? `at ${at}` : 'now';
     case 'not_before':
-      return isComing ? `not before ${at}` : 'when it has room';
+      return isComing ? `not before ${at}` : 'in its turn';
     case 'on_answer':
       return nextCheckBy === null ? 'on an answer' : `on an answer, asked by ${nextCheckBy}`;
     case 'on_release':

@@ -66,11 +66,12 @@ function whyOf(row: DestinationRow, since: string, { dead, waiting }: Details): 
   return dead.reason === null ? null : reasonWords(dead.reason);
 }
 
-/** Says when what waits goes on, in a few words. */
+/** Says when what waits goes on, in a few words. The last failure is what `why` says already. */
 export function standingWords(
   { goesOn }: Standing,
   waiting: DeliveryRow | undefined,
   nowMs: number,
-) {
-  return goesOn === null ? undefined : goesOnWords(goesOn, waiting?.reason ?? null, nowMs);
+): string | undefined {
+  if (goesOn === null) return undefined;
+  return goesOnWords({ ...goesOn, lastCheck: null }, waiting?.reason ?? null, nowMs);
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser } from 'playwright-core';
+import { defined } from '../../shared/collections/defined';
 import { DEAD } from '../../shared/kafka/topics';
 import { decodeDelivery } from '../../shared/model/delivery';
 import { ROOT } from '../../shared/runtime/repo-root';
@@ -233,6 +234,8 @@ async function openPage(path: string): Promise<Tab['page']> {
   browser ??= await openChromium();
   if (tab === undefined) {
     tab = await openTab(browser);
+    // What is not there yet may be there when the page is opened again.
+    tab.page.setDefaultTimeout(15_000);
     await tab.page.goto(`${stage.system.controlUrl}/`);
     await tab.page.getByLabel(/^Token/).fill(stage.system.adminToken);
     await tab.page.getByRole('button', { name: 'Sign in' }).click();
@@ -294,21 +297,32 @@ const health = async (name: string) => {
   const page = await visit(`/destinations/${ids.get(name)!}`, name);
   return page.getByRole('region', { name: 'Health' });
 };
-const listed = async (name: string) =>
-  cellsOf(
-    await visit(`/deliveries?destination=${ids.get(name)!}&q=${SOUGHT}`, 'Deliveries').then(
-      async (page) => {
-        if (MANY > 0) return page;
-        const field = page.getByLabel('Search in ids, events and bodies', { exact: true });
-        await field.fill(`destination:${name} ${SOUGHT}`);
-        await eventually(async () =>
-          expect(await page.getByRole('link', { name: /^track: Order Shipped/ }).count()).toBe(1),
-        );
-        return page;
-      },
-    ),
-    'Deliveries',
-  );
+/**
+ * Returns the rows of the deliveries of the order, at one destination or at all. The page shows what
+ * it had read before until it has read it again, which it does every five seconds.
+ */
+async function listed(name?: string): Promise<string[][]> {
+  const id = name === undefined ? undefined : ids.get(name)!;
+  const asked = new URLSearchParams(defined({ destination: id, q: SOUGHT }));
+  const page = await visit(`/deliveries?${asked.toString()}`, 'Deliveries');
+  const isRead = page.waitForResponse((response) => {
+    const { pathname, searchParams } = new URL(response.url());
+    return (
+      pathname.endsWith('/deliveries') &&
+      [...asked].every(([filter, value]) => searchParams.get(filter) === value)
+    );
+  });
+  if (MANY === 0) {
+    const field = page.getByLabel('Search in ids, events and bodies', { exact: true });
+    await field.fill(name === undefined ? SOUGHT : `destination:${name} ${SOUGHT}`);
+  }
+  await (await isRead).finished();
+  return eventually(async () => {
+    const rows = await cellsOf(page, 'Deliveries');
+    expect(rows).toHaveLength(name === undefined ? ids.size : 1);
+    return rows;
+  });
+}
 
 /** One question, and three ways to answer it in the same form. */
 interface Question {
@@ -377,18 +391,10 @@ const SHEET: Record<string, Question> = {
           status === 'delivered' ? [nameOf(destination as string)] : [],
         )
         .toSorted(),
-    page: async () => {
-      const page = await visit(`/deliveries?q=${SOUGHT}`, 'Deliveries');
-      if (MANY === 0) {
-        await page.getByLabel('Search in ids, events and bodies', { exact: true }).fill(SOUGHT);
-      }
-      const rows = await eventually(async () => {
-        const cells = await cellsOf(page, 'Deliveries');
-        expect(cells).toHaveLength(ids.size);
-        return cells;
-      });
-      return rows.flatMap((cells) => (cells.includes('delivered') ? [cells[3]] : [])).toSorted();
-    },
+    page: async () =>
+      (await listed())
+        .flatMap((cells) => (cells.includes('delivered') ? [cells[3]] : []))
+        .toSorted(),
   },
   'What did Waypost send to Borealis, and what was the answer?': {
     truth: () => {
@@ -440,9 +446,9 @@ const SHEET: Record<string, Question> = {
         clicks++;
         await page.getByRole('link', { name: 'Look for the event itself' }).click();
       }
-      const item = page.getByRole('listitem').filter({ hasText: 'Juniper' });
-      await item.waitFor();
-      return /filter/.test(await item.innerText()) ? 'its filter' : item.innerText();
+      const outcomes = (await cellsOf(page, 'messages'))[0]?.at(-1) ?? '';
+      const atJuniper = outcomes.split('\n').find((line) => line.startsWith('Juniper'));
+      return /filter/.test(atJuniper ?? '') ? 'its filter' : outcomes;
     },
   },
   'How many attempts did the order take at Iris?': {
@@ -490,7 +496,7 @@ const SHEET: Record<string, Question> = {
         await page.getByLabel('Kind', { exact: true }).selectOption('destination');
       }
       return eventually(async () => {
-        const rows = await cellsOf(page, 'Audit');
+        const rows = await cellsOf(page, 'Changes');
         expect(rows.every((cells) => cells.join(' ').includes('destination'))).toBe(true);
         return rows[0]?.join(' ').includes('Delta') ? 'Delta' : rows[0];
       });

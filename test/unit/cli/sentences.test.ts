@@ -17,6 +17,14 @@ test.each([
   ).toBe(told);
 });
 
+test.each([
+  ['UND_ERR_SOCKET', /^http:\/\/a closed the connection before it answered\./],
+  ['ECONNREFUSED', /^No response at http:\/\/a \(ECONNREFUSED\)\. Is it running\?/],
+])('a request that failed with %s is told as what happened', (code, told) => {
+  const cause = Object.assign(new Error('x'), { code });
+  expect(sentenceOf(new TypeError('fetch failed', { cause }), 'http://a')).toMatch(told);
+});
+
 test('faults of a wrong file name place and expectation, without the words of a library', () => {
   const faults = (text: string) => {
     try {

@@ -26,7 +26,7 @@ test.each<[GoesOn['when'], string | null, Partial<GoesOn>, RegExp, string]>([
   ['at', 'backoff', { at: later }, /^at 2026-01-01T12:04/, `at ${later}`],
   ['at', 'backoff', { at }, /^as soon as Waypost comes to it$/, 'now'],
   ['at', null, { at }, /^as soon as/, 'now'],
-  ['not_before', 'retry_after', { at }, /the endpoint asked for$/, 'when it has room'],
+  ['not_before', 'retry_after', { at }, /the endpoint asked for$/, 'in its turn'],
   [
     'not_before',
     'retry_after',
@@ -34,9 +34,9 @@ test.each<[GoesOn['when'], string | null, Partial<GoesOn>, RegExp, string]>([
     /asked for, not before 2026-01-01T12:04/,
     `not before ${later}`,
   ],
-  ['not_before', 'rate_limited', { at }, /rate limit/, 'when it has room'],
-  ['not_before', 'lane_full', { at }, /before it$/, 'when it has room'],
-  ['not_before', 'handed_over', { at }, /takes it again/, 'when it has room'],
+  ['not_before', 'rate_limited', { at }, /rate limit/, 'in its turn'],
+  ['not_before', 'lane_full', { at }, /before it$/, 'in its turn'],
+  ['not_before', 'handed_over', { at }, /takes it again/, 'in its turn'],
   [
     'on_answer',
     'circuit_open',
@@ -156,7 +156,7 @@ test('status names who loses events first, then who waits, and leaves out who fa
   const [, first, second, ...others] = out.split('\n');
   expect(first).toMatch(/^Borealis .* 0 +2279 +HTTP 410 +-$/);
   expect(second).toMatch(
-    /^Cobalt +failing +2026-01-01T10:41\S+ +1370 +0 +no response within 5 s +as soon as the endpoint answers/,
+    /^Cobalt +failing +2026-01-01T10:41\S+ +1370 +0 +no response within 5 s +as soon as the endpoint answers; Waypost asks again by \S+$/,
   );
   expect(others).toEqual(['']);
 });
@@ -184,7 +184,8 @@ test('status of one destination answers who, since when, why, how many, and when
   expect(out).toMatch(/^since +2026-01-01T10:41/m);
   expect(out).toMatch(/^why +no response within 5 s$/m);
   expect(out).toMatch(/^waiting +1370, the oldest accepted at 2026-01-01T11:00/m);
-  expect(out).toMatch(/^goes on +as soon as the endpoint answers/m);
+  expect(out).toMatch(/^last failure +2026-01-01T11:00:00/m);
+  expect(out).toMatch(/^goes on +as soon as the endpoint answers; Waypost asks/m);
   expect(out).toMatch(/^dead +0 in 24 h$/m);
 });
 
