@@ -55,6 +55,8 @@ export class Entry {
     /** order of arrival in this process */
     readonly order: number,
     readonly accepted: boolean,
+    /** what is shown as its value */
+    shown = record.value,
   ) {
     this.#partition = record.partition;
     this.#offset = record.offset;
@@ -62,7 +64,7 @@ export class Entry {
     this.source = record.headers.source ?? '';
     this.#warnings = record.headers.warnings;
     // A copy, since the value is a slice of a whole fetch.
-    this.value = Buffer.from(record.value ?? '');
+    this.value = Buffer.from(shown ?? '');
   }
 
   /** Identifies the record; begins with its time. */
@@ -125,9 +127,9 @@ export class EventBuffer {
     return this.#bytes;
   }
 
-  /** @returns the event of the record */
-  add(record: InRecord, accepted: boolean): Entry {
-    const entry = new Entry(record, ++this.#order, accepted);
+  /** @param shown instead of its value. @returns the event of the record */
+  add(record: InRecord, accepted: boolean, shown = record.value): Entry {
+    const entry = new Entry(record, ++this.#order, accepted, shown);
     const { source, value } = entry;
     const kept = this.#bySource.get(source) ?? { entries: [], bytes: 0 };
     this.#bySource.set(source, kept);
