@@ -144,6 +144,7 @@ export class KafkaTail implements Tail {
       }
     }
     this.#fetcher.wake();
+    if (this.#missing().length > 0) this.#search.look();
   }
 
   /**
