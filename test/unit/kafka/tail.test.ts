@@ -19,6 +19,7 @@ function tailOf(
   brokers: LogBrokers,
   read: number[],
   from: TailOptions['from'] = 'beginning',
+  log = createLog('test', 'silent'),
 ): KafkaTail {
   return new KafkaTail({
     name: 'test',
@@ -31,7 +32,7 @@ function tailOf(
     onFatal: (error) => {
       throw error;
     },
-    log: createLog('test', 'silent'),
+    log,
   });
 }
 
@@ -157,6 +158,24 @@ test('a tail is not stuck while no partition has a leader', async () => {
   const before = tail.completeAt;
   expect([tail.stuck(), before < performance.now() - 60_000]).toEqual([undefined, true]);
   await stop();
+});
+
+test('a tail warns once while one of its brokers is away, and again the next time', async () => {
+  const log = createLog('test', 'silent');
+  const warned = jest.spyOn(log, 'warn');
+  const [first, second] = [faultyBroker(50), faultyBroker(50)];
+  const tail = tailOf('attempts', logsOf('attempts', [first, second]), [], 'beginning', log);
+  const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+  await Promise.all([tail.start(), pass(1_000)]);
+  second.faults = [new Error('away')];
+  await pass(5_000);
+  expect(warned).toHaveBeenCalledTimes(1);
+  second.faults = [];
+  await pass(5_000);
+  second.faults = [new Error('away')];
+  await pass(5_000);
+  expect(warned).toHaveBeenCalledTimes(2);
+  await Promise.all([tail.stop(), pass(2_000)]);
 });
 
 test('a tail of recent records soon reads partitions that had no leader at its start', async () => {
