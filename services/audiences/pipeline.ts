@@ -82,6 +82,7 @@ export class Pipeline {
     });
     const processors = new PartitionProcessors({
       kafka,
+      tryingKafka: options.kafka,
       producer: stepProducer,
       path: options.path,
       partitions,

@@ -85,7 +85,7 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
       adapters.onCircuit?.(transition);
       recoveries.turned(transition);
       telemetry.circuitChanged(log, transition);
-      producer.send([circuitRecord(transition, time.brokerMs())]).catch(() => undefined);
+      producer.send([circuitRecord(transition, time.agreedMs())]).catch(() => undefined);
     },
   });
   const authorizing = new AuthorizingSender(adapters.sender, log, {

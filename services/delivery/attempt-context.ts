@@ -69,15 +69,15 @@ export class AttemptContext {
 
   /** Returns what deletions of users mean for a delivery now. */
   standingOf({ delivery, appendedMs }: OpenDelivery): Standing {
-    const nowMs = this.time.brokerMs();
+    const nowMs = this.time.agreedMs();
     return delivery.type === 'delete'
-      ? standingOfDelete(delivery, appendedMs, nowMs)
+      ? standingOfDelete(nowMs - delivery.acceptedAt, this.time.brokersMs() - appendedMs)
       : standingOf(delivery, this.options.deletions, nowMs);
   }
 
   timing(): Timing {
     const { tiersMs, windowMs } = this.options;
-    return { nowMs: this.time.brokerMs(), tiersMs, windowMs };
+    return { nowMs: this.time.agreedMs(), tiersMs, windowMs };
   }
 }
 

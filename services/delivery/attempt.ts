@@ -191,7 +191,7 @@ export class Attempt implements MemberOwner {
     if (this.#isEnded) return;
     telemetry.batchHalved();
     const tried = { urls: [attempt], rejected: [], skipped: false, durationMs: this.#elapsedMs() };
-    context.on.event(halvedEvent(inHand, tried, context.time.brokerMs()));
+    context.on.event(halvedEvent(inHand, tried, context.time.agreedMs()));
     inHand.delivery.halved = (inHand.delivery.halved ?? 0) + 1;
   }
 

@@ -388,6 +388,6 @@ export class Deliverer {
   }
 
   #nowMs(): number {
-    return this.#attempts.time.brokerMs();
+    return this.#attempts.time.agreedMs();
   }
 }

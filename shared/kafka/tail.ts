@@ -77,7 +77,8 @@ export class KafkaTail implements Tail {
   #completeAt = -Infinity;
   /** the topic is read once more from its beginning */
   #startsOver = false;
-  #isFailing = false;
+  /** when reading was interrupted; undefined once all partitions are read to their ends again */
+  #interruptedAt: number | undefined;
   #stopped = false;
 
   constructor(private readonly options: KafkaTailOptions) {
@@ -144,6 +145,7 @@ export class KafkaTail implements Tail {
       }
     }
     this.#fetcher.wake();
+    if (this.#missing().length > 0) this.#search.look();
   }
 
   /**
@@ -208,10 +210,10 @@ export class KafkaTail implements Tail {
   #turned(answer: FetchAnswer | undefined, failure: unknown): void {
     if (!answer || answer.throttleMs > 0) this.#progress.recordPoll();
     const { log, name, topic } = this.options;
-    if (failure !== undefined && !this.#isFailing) {
+    if (failure !== undefined && this.#interruptedAt === undefined) {
+      this.#interruptedAt = performance.now();
       log.warn({ name, topic, reason: messageOf(failure) }, 'tail.interrupted');
     }
-    this.#isFailing = failure !== undefined;
     if (this.#search.ageMs > METADATA_MAX_AGE_MS) this.#search.look();
   }
 
@@ -283,6 +285,7 @@ export class KafkaTail implements Tail {
       // A topic may be made again with fewer partitions.
       if (number < count) completeAt = Math.min(completeAt, end.completeAt);
     }
+    if (completeAt > (this.#interruptedAt ?? Infinity)) this.#interruptedAt = undefined;
     const isAnew = this.#startsOver && completeAt > -Infinity;
     if (completeAt <= this.#completeAt && !isAnew) return;
     this.#startsOver = false;

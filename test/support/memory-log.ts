@@ -59,7 +59,8 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
     }
   };
   const append = (records: OutRecord[]) => {
-    for (const out of records) topic(out.topic).push(inRecord(out, topic(out.topic).length));
+    for (const out of records)
+      topic(out.topic).push(new MemoryRecord(out, topic(out.topic).length));
     setImmediate(deliver);
     for (const wake of waiting) wake();
   };
@@ -160,14 +161,31 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   };
 }
 
-function inRecord(out: OutRecord, offset: number): InRecord {
-  return {
-    topic: out.topic,
-    partition: 0,
-    offset,
-    timestampMs: Date.now(),
-    key: out.key === null ? null : Buffer.from(out.key),
-    value: out.value === null ? null : Buffer.from(out.value),
-    headers: { ...out.headers },
-  };
+/** As the records of tails and reads: most of its parts are getters, which no copy has. */
+class MemoryRecord implements InRecord {
+  readonly #timestampMs = Date.now();
+
+  constructor(
+    private readonly out: OutRecord,
+    readonly offset: number,
+  ) {}
+
+  get topic(): string {
+    return this.out.topic;
+  }
+  get partition(): number {
+    return 0;
+  }
+  get timestampMs(): number {
+    return this.#timestampMs;
+  }
+  get key(): Buffer | null {
+    return this.out.key === null ? null : Buffer.from(this.out.key);
+  }
+  get value(): Buffer | null {
+    return this.out.value === null ? null : Buffer.from(this.out.value);
+  }
+  get headers(): Record<string, string> {
+    return this.out.headers ?? {};
+  }
 }

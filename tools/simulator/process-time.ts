@@ -31,8 +31,12 @@ export class ProcessTime implements Clock {
     return EPOCH_MS + this.agenda.now + this.#aheadMs;
   }
 
-  brokerMs(): number {
+  agreedMs(): number {
     return this.brokerClock.now();
+  }
+
+  brokersMs(): number {
+    return this.brokerClock.brokersNow();
   }
 
   /** The clock of its machine jumps. @param byMs negative: back */

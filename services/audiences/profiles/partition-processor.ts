@@ -1,7 +1,8 @@
 import {
   type BatchProducer,
-  type OpenRecord,
   type DispatchResult,
+  type Kafka,
+  type OpenRecord,
 } from '../../../shared/kafka/port';
 import { withTimeout } from '../../../shared/runtime/async';
 import { type Definitions } from '../definitions/compile';
@@ -27,6 +28,8 @@ import { StepWriter } from './write-step';
  */
 export interface PartitionProcessorOptions extends EventQueueOptions, OpenOptions {
   producer: BatchProducer;
+  /** as `kafka`, but a read throws while Kafka is away */
+  tryingKafka: Pick<Kafka, 'read' | 'ranges'>;
   onFatal: (error: unknown) => void;
 }
 
@@ -57,12 +60,15 @@ export class PartitionProcessor {
   #parts: OpenParts | undefined;
   #ready = false;
   #adopted: Definitions | undefined;
+  /** reads again until Kafka is back */
   readonly #log: EventLog;
+  readonly #tryingLog: EventLog;
   readonly #syncs = new Syncs(CHUNK);
 
   constructor(private readonly options: PartitionProcessorOptions) {
     this.#queue = new EventQueue(options);
     this.#log = new EventLog(options.kafka, options.partition);
+    this.#tryingLog = new EventLog(options.tryingKafka, options.partition);
     this.closed = this.#run().catch((error: unknown) => {
       if (!this.#lost) options.onFatal(error);
     });
@@ -185,12 +191,15 @@ export class PartitionProcessor {
 
   /**
    * Notes how far the profiles are, before values are made of them. An empty queue says nothing: the
-   * partition may not be readable, or this process may have stood still.
+   * partition may not be readable, or this process may have stood still. While it is not readable,
+   * values are as old as what was read, and a processor that closes does not wait for it.
    */
   async #noteReadUntil({ engine }: OpenParts): Promise<void> {
     const askedAt = this.options.now();
     const next = Math.max(engine.meta.live.next, this.#queue.next);
-    if (this.#queue.length === 0 && (await this.#log.endsAt(next))) engine.readUntilMs = askedAt;
+    if (this.#queue.length > 0) return;
+    const isAtEnd = await this.#tryingLog.endsAt(next).catch(() => false);
+    if (isAtEnd) engine.readUntilMs = askedAt;
   }
 
   async #adopt({ engine, writer }: OpenParts): Promise<void> {

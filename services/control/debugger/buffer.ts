@@ -55,7 +55,8 @@ export class Entry {
     /** order of arrival in this process */
     readonly order: number,
     readonly accepted: boolean,
-    value = record.value,
+    /** what is shown as its value */
+    shown = record.value,
   ) {
     this.#partition = record.partition;
     this.#offset = record.offset;
@@ -63,7 +64,7 @@ export class Entry {
     this.source = record.headers.source ?? '';
     this.#warnings = record.headers.warnings;
     // A copy, since the value is a slice of a whole fetch.
-    this.value = Buffer.from(value ?? '');
+    this.value = Buffer.from(shown ?? '');
   }
 
   /** Identifies the record; begins with its time. */
@@ -126,8 +127,7 @@ export class EventBuffer {
     return this.#bytes;
   }
 
-  /** @returns the event of the record */
-  /** @param shown what is shown as the record's value */
+  /** @param shown instead of its value. @returns the event of the record */
   add(record: InRecord, accepted: boolean, shown = record.value): Entry {
     const entry = new Entry(record, ++this.#order, accepted, shown);
     const { source, value } = entry;

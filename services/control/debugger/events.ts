@@ -66,8 +66,8 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
     const from = { sinceMs: now() - READ_BACK_MS, atMost: READ_BACK_RECORDS };
     const onRecord = (record: InRecord) => {
       const notice = noticeOfNewer(record);
-      const shown = notice === undefined ? record.value : valueOf(notice, accepted);
-      const entry = ring.add(record, accepted, shown);
+      const value = notice === undefined ? record.value : valueOf(notice, accepted);
+      const entry = ring.add(record, accepted, value);
       if (!ring.hides(entry)) streams.publish(entry);
     };
     return kafka.tail({

@@ -63,7 +63,7 @@ export interface Member {
 export interface BatchContext {
   sender: WebhookSender;
   lanes: { now(): number };
-  time: Pick<Clock, 'wallMs' | 'brokerMs'>;
+  time: Pick<Clock, 'wallMs' | 'agreedMs'>;
   responses: ResponseBudget;
 }
 
@@ -244,7 +244,7 @@ export class BatchRequest implements Job {
     );
     sendRequest(sender, destination, request, (result) => {
       const size = members.length;
-      const nowMs = time.brokerMs();
+      const nowMs = time.agreedMs();
       const keep = responses.keepOf(endpoint.destinationId, this.urgent, nowMs);
       const batch = judgeBatch(endpoint, result, { size, nowMs, keep });
       const withheld = !result.ok && !this.urgent && result.withheld;

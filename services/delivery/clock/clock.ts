@@ -10,7 +10,9 @@ export interface Clock {
    */
   wallMs(): number;
   /** ms since 1970, on which processes agree (`BrokerClock`): for windows and waits */
-  brokerMs(): number;
+  agreedMs(): number;
+  /** the brokers' time, ms since 1970: for comparisons with the timestamps of records */
+  brokersMs(): number;
   /** ms since an arbitrary moment; never goes back */
   steadyMs(): number;
   /** ms of that time in which the event loop was busy */
@@ -23,7 +25,8 @@ export interface Clock {
 
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
-  brokerMs: () => brokerClock.now(),
+  agreedMs: () => brokerClock.now(),
+  brokersMs: () => brokerClock.brokersNow(),
   steadyMs: () => performance.now(),
   busyMs: () => performance.eventLoopUtilization().active,
   every: (ms, act) => {

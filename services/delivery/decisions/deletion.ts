@@ -35,16 +35,15 @@ export function standingOf(
 }
 
 /**
- * Returns the standing of a `delete`. Kafka had the deletion before its record, so either time will
- * do. By the first alone, it would hold its partition for as long as a clock of control is ahead.
- * @param appendedAt when Kafka appended its record, ms since 1970
+ * Returns the standing of a `delete`. Kafka had the deletion before control accepted the `delete`,
+ * and before it appended the delivery, so either age will do. By the first alone, it would hold its
+ * partition for as long as a clock of control is ahead; by the second alone, it would wait again
+ * after each retry.
+ * @param acceptedAgoMs by the time on which processes agree
+ * @param appendedAgoMs by the brokers' time
  */
-export function standingOfDelete(
-  { acceptedAt }: Delivery,
-  appendedAt: number,
-  nowMs: number,
-): Standing {
-  return nowMs - Math.min(acceptedAt, appendedAt) < DELETE_AFTER_MS ? 'early' : 'free';
+export function standingOfDelete(acceptedAgoMs: number, appendedAgoMs: number): Standing {
+  return Math.max(acceptedAgoMs, appendedAgoMs) < DELETE_AFTER_MS ? 'early' : 'free';
 }
 
 /** Returns whether a delivery is an older call of the user or visitor whom a `delete` names. */

@@ -42,6 +42,7 @@ export class AssignedPartitions {
   #memberId = '';
   /** others may own the partitions, also those whose start is still being looked up */
   #isFenced = false;
+  #hasEnded = false;
 
   constructor(private readonly parts: AssignmentParts) {}
 
@@ -83,6 +84,11 @@ export class AssignedPartitions {
     this.#isFenced = false;
     const { assigned } = this.parts.membership;
     for (const [id, partition] of this.partitions) if (assigned.has(id)) this.#keep(partition);
+  }
+
+  /** Ends all look-ups, because no broker will be asked any more. */
+  end(): void {
+    this.#hasEnded = true;
   }
 
   /** Releases drained and committed partitions, and asks for another round after the last one. */
@@ -170,7 +176,9 @@ export class AssignedPartitions {
   async #begin(places: readonly TopicPartition[]): Promise<void> {
     for (const place of places) this.#starting.set(idOf(place), places);
     // One may be revoked, or be looked up once more after it was assigned again.
-    const wanted = () => places.filter((place) => this.#starting.get(idOf(place)) === places);
+    const isWanted = (place: TopicPartition) =>
+      !this.#hasEnded && this.#starting.get(idOf(place)) === places;
+    const wanted = () => places.filter(isWanted);
     for (let left = wanted(); left.length > 0; left = wanted()) {
       try {
         const found = await this.parts.readCommitted(left);
@@ -179,7 +187,6 @@ export class AssignedPartitions {
           found.filter(isNew).map(numbered),
           EARLIEST,
         );
-        const isWanted = (place: TopicPartition) => this.#starting.get(idOf(place)) === places;
         const begun = found.filter((committed) => isWanted(numbered(committed)));
         const leaving = begun.map((committed) => this.#adopt(committed, starts));
         if (leaving.includes(true)) this.parts.onRevoking?.();
@@ -235,7 +242,7 @@ export class AssignedPartitions {
     const place = placeOf(partition, prefix);
     return lookUp(
       () => look(place),
-      () => this.partitions.get(id) === partition,
+      () => !this.#hasEnded && this.partitions.get(id) === partition,
       (error) => log.warn({ id, reason: messageOf(error) }, 'offsets.not_read'),
     );
   }

@@ -279,6 +279,7 @@ export class KafkaConsumption implements Consumption {
     this.#meter.end();
     this.#fetcher.stop();
     this.#search.stop();
+    this.#owned.end();
     await withTimeout(GOODBYE_MS, this.#member.leave());
     await withTimeout(GOODBYE_MS, this.parts.brokers.disconnect());
   }

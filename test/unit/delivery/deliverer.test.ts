@@ -52,6 +52,8 @@ class Story {
   readonly open: { path: string; answer: (result: SendResult) => void }[] = [];
   /** false: responses come immediately; true: when the story answers them */
   patient = false;
+  /** how far the brokers' clock is ahead of the time on which processes agree, ms */
+  brokersAheadMs = 0;
   destination: OpenDestination;
   #offset = 0;
   /** known version of the destination */
@@ -82,7 +84,11 @@ class Story {
         stoodStillMs: 0,
         run: () => () => undefined,
       },
-      time: { ...systemClock, brokerMs: () => Date.now() },
+      time: {
+        ...systemClock,
+        agreedMs: () => Date.now(),
+        brokersMs: () => this.#brokersMs(),
+      },
       log: createLog('test', 'silent'),
       tiersMs: TIERS,
       windowMs: WINDOW_MS,
@@ -95,6 +101,10 @@ class Story {
     });
     this.deliverer = deliverer;
     this.lanes = lanes;
+  }
+
+  #brokersMs(): number {
+    return Date.now() + this.brokersAheadMs;
   }
 
   /** Takes a record. @returns when all of its immediate effects have happened */
@@ -112,7 +122,7 @@ class Story {
   ): DispatchResult {
     const offset = this.#offset++;
     const leaving = () => this.leaving;
-    const appendedMs = Date.now();
+    const appendedMs = this.#brokersMs();
     const headers = {
       ...encodeDelivery(toDst({ id: `dlv_${String(offset)}`, ...change })),
       ...defined({ format: format !== '' ? format : undefined }),
@@ -1183,6 +1193,20 @@ describe('deletions of users', () => {
     await decideAgain();
     expect(story.sent).toHaveLength(1);
   });
+
+  test.each([-5_000, 5_000])(
+    'a `delete` is sent two seconds after the deletion, also if the brokers are %p ms ahead',
+    async (brokersAheadMs) => {
+      story.brokersAheadMs = brokersAheadMs;
+      await story.take({ type: 'delete', userId: 'kim' });
+      await story.pass(1_999);
+      await decideAgain();
+      expect(story.sent).toEqual([]);
+      await story.pass(1);
+      await decideAgain();
+      expect(story.sent).toHaveLength(1);
+    },
+  );
 
   test('a `delete` is sent after the requests for older calls of its user have ended', async () => {
     story.patient = true;

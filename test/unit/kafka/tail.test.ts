@@ -1,6 +1,7 @@
 import { brokerClock } from '../../../shared/kafka/broker-clock';
 import { type LogBrokers } from '../../../shared/kafka/consumer/brokers';
 import { ERROR } from '../../../shared/kafka/protocol/error-codes';
+import { type TailOptions } from '../../../shared/kafka/port';
 import { KafkaTail } from '../../../shared/kafka/tail';
 import { createLog } from '../../../shared/telemetry/log';
 import { type Fault, faultyBroker, type FaultyBroker, logsOf } from '../../support/faulty-broker';
@@ -13,11 +14,17 @@ import { type Fault, faultyBroker, type FaultyBroker, logsOf } from '../../suppo
 beforeEach(() => jest.useFakeTimers({ doNotFake: ['queueMicrotask'] }));
 afterEach(() => jest.useRealTimers());
 
-function tailOf(topic: string, brokers: LogBrokers, read: number[]): KafkaTail {
+function tailOf(
+  topic: string,
+  brokers: LogBrokers,
+  read: number[],
+  from: TailOptions['from'] = 'beginning',
+  log = createLog('test', 'silent'),
+): KafkaTail {
   return new KafkaTail({
     name: 'test',
     topic,
-    from: 'beginning',
+    from,
     prefix: '',
     wait: { maxWaitTime: 100, minBytes: 1 },
     brokers,
@@ -25,13 +32,17 @@ function tailOf(topic: string, brokers: LogBrokers, read: number[]): KafkaTail {
     onFatal: (error) => {
       throw error;
     },
-    log: createLog('test', 'silent'),
+    log,
   });
 }
 
-async function start(brokers: FaultyBroker[], topic = 'config') {
+async function start(
+  brokers: FaultyBroker[],
+  topic = 'config',
+  from: TailOptions['from'] = 'beginning',
+) {
   const read: number[] = [];
-  const tail = tailOf(topic, logsOf(topic, brokers), read);
+  const tail = tailOf(topic, logsOf(topic, brokers), read, from);
   const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
   await Promise.all([tail.start(), pass(0)]);
   return { tail, read, pass, stop: () => Promise.all([tail.stop(), pass(2_000)]) };
@@ -146,6 +157,36 @@ test('a tail is not stuck while no partition has a leader', async () => {
   await pass(61_000);
   const before = tail.completeAt;
   expect([tail.stuck(), before < performance.now() - 60_000]).toEqual([undefined, true]);
+  await stop();
+});
+
+test('a tail warns once while one of its brokers is away, and again the next time', async () => {
+  const log = createLog('test', 'silent');
+  const warned = jest.spyOn(log, 'warn');
+  const [first, second] = [faultyBroker(50), faultyBroker(50)];
+  const tail = tailOf('attempts', logsOf('attempts', [first, second]), [], 'beginning', log);
+  const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+  await Promise.all([tail.start(), pass(1_000)]);
+  second.faults = [new Error('away')];
+  await pass(5_000);
+  expect(warned).toHaveBeenCalledTimes(1);
+  second.faults = [];
+  await pass(5_000);
+  second.faults = [new Error('away')];
+  await pass(5_000);
+  expect(warned).toHaveBeenCalledTimes(2);
+  await Promise.all([tail.stop(), pass(2_000)]);
+});
+
+test('a tail of recent records soon reads partitions that had no leader at its start', async () => {
+  const broker = faultyBroker(50);
+  broker.leads = false;
+  const { read, pass, stop } = await start([broker], 'messages', { sinceMs: 0, atMost: 10 });
+  await pass(1_000);
+  broker.leads = true;
+  broker.looksUp = () => Promise.resolve(40);
+  await pass(2_000);
+  expect(read).toHaveLength(10);
   await stop();
 });
 

@@ -6,6 +6,8 @@ import { PartitionProcessor } from '../../../../services/audiences/profiles/part
 import { encodeEvent, type ProfileEvent } from '../../../../services/audiences/repartition/event';
 import { RepartitionProgress } from '../../../../services/audiences/repartition/repartitioner';
 import { type InRecord, type OutRecord } from '../../../../shared/kafka/port';
+import { retryingReads } from '../../../../shared/kafka/scan';
+import { AppError } from '../../../../shared/runtime/errors';
 import { createLog } from '../../../../shared/telemetry/log';
 import { eventually } from '../../../support/eventually';
 import { aRecord } from '../../../support/factories';
@@ -50,16 +52,20 @@ async function partitionUnderTest() {
   const log: InRecord[] = [];
   const told: { user: string | undefined; acceptedAt: number }[] = [];
   const ends: Record<string, () => number> = { 'profiles.events': () => log.length };
-  const kafka = {
+  let isAway = false;
+  const tryingKafka = {
     committed: () => Promise.resolve([0]),
     ranges: (topic: string) =>
       Promise.resolve([{ partition: 0, low: 0, high: ends[topic]?.() ?? 0 }]),
     read: ({ topic, offset }: { topic: string; offset: number }) => {
+      if (isAway) return Promise.reject(new AppError('kafka_unavailable', 'no leader', true));
       const records = topic === 'profiles.events' ? log.slice(offset) : [];
       const end = ends[topic]?.() ?? 0;
       return Promise.resolve({ records, next: offset + records.length, end, gone: false });
     },
   };
+  const silentLog = createLog('test', 'silent');
+  const kafka = retryingReads(tryingKafka, silentLog, 1);
   const send = (records: OutRecord[]) => {
     for (const { topic, value, headers } of records) {
       if (topic !== 'messages') continue;
@@ -70,6 +76,7 @@ async function partitionUnderTest() {
   };
   const processor = new PartitionProcessor({
     kafka,
+    tryingKafka,
     producer: { send, close: () => Promise.resolve() } as never,
     partition: 0,
     partitions: 1,
@@ -83,7 +90,7 @@ async function partitionUnderTest() {
     onFatal: (error) => {
       throw error;
     },
-    log: createLog('test', 'silent'),
+    log: silentLog,
   });
   const definitions = new Definitions([PRO]);
   processors.push(processor);
@@ -110,7 +117,8 @@ async function partitionUnderTest() {
     expect(processor.report()?.definitions.aud_pro?.lastSync).toMatchObject({ looked: 0 }),
   );
   const passes = (ms: number) => void (nowMs += ms);
-  return { append, read, passes, told };
+  const leaderGoes = () => void (isAway = true);
+  return { append, read, passes, told, leaderGoes, processor };
 }
 
 const pro = identify({ plan: 'pro' });
@@ -136,4 +144,14 @@ test('an event that cannot be read is no reason to doubt', async () => {
   await read(append('kim', pro), append('kim', 'unreadable'));
   passes(SYNC_MS);
   await eventually(() => expect(told).toEqual([{ user: 'kim', acceptedAt: NOW + SYNC_MS }]));
+});
+
+test('while its log cannot be read, a partition tells what was read, and closes', async () => {
+  const { append, read, passes, told, leaderGoes, processor } = await partitionUnderTest();
+  await read(append('kim', pro));
+  leaderGoes();
+  passes(SYNC_MS);
+  await eventually(() => expect(told).toEqual([{ user: 'kim', acceptedAt: NOW }]));
+  processor.close({ lost: false });
+  await processor.closed;
 });

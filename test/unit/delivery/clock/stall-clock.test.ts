@@ -11,7 +11,8 @@ function setUp() {
   let act: () => void = () => undefined;
   const time: Clock = {
     wallMs: () => at.steadyMs,
-    brokerMs: () => at.steadyMs,
+    agreedMs: () => at.steadyMs,
+    brokersMs: () => at.steadyMs,
     steadyMs: () => at.steadyMs,
     busyMs: () => at.busyMs,
     every: (_, tick) => {
@@ -76,7 +77,8 @@ test('ticks a hundred times a second until the last of its users needs it no mor
   const intervals: number[] = [];
   const time = {
     wallMs: () => 0,
-    brokerMs: () => 0,
+    agreedMs: () => 0,
+    brokersMs: () => 0,
     steadyMs: () => 0,
     busyMs: () => 0,
     every: (ms: number) => {

@@ -20,7 +20,8 @@ function setUp() {
   const ticks = new Set<() => void>();
   const time = {
     wallMs: () => clock.at,
-    brokerMs: () => clock.at,
+    agreedMs: () => clock.at,
+    brokersMs: () => clock.at,
     steadyMs: () => clock.at,
     busyMs: () => clock.at,
     every: (_: number, act: () => void) => {

@@ -130,6 +130,30 @@ test('a partition that is taken back after a lost session is read, although its 
   }
 });
 
+test('after the end of the consumer nothing is looked up any more', async () => {
+  const log = { low: 0, high: 10, led: false };
+  let fails = false;
+  const { assigned, partition, asked, looks } = await setUp({
+    log,
+    hold: () => (fails ? Promise.reject(new Error('away')) : Promise.resolve()),
+  });
+  jest.useFakeTimers();
+  try {
+    fails = true;
+    const more = { topic: 't', number: 7 };
+    assigned.enter('member', new Map([PLACE, more].map((place) => [idOf(place), place])));
+    void assigned.goOnInRange(ID, partition, 4);
+    await jest.advanceTimersByTimeAsync(1_000);
+    const before = [asked.length, looks()];
+    assigned.end();
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect([asked.length, looks()]).toEqual(before);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 describe('a fetch that finds no record', () => {
   test('behind the end of the log finds a cut', async () => {
     const { assigned, partition, cut } = await setUp({
