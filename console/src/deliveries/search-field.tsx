@@ -59,6 +59,8 @@ export function SearchField({ filters, fixed }: Props) {
     const { tokens, words: rest, open } = parseSearch(isComplete ? `${value} ` : value);
     if (tokens.length === 0) setTyped(value);
     else {
+      // What a filter finds is below the offers.
+      combobox.closeDropdown();
       setTyped([rest, open && `${open.key}:${open.value}`].filter(Boolean).join(' '));
       void apply(tokens);
     }
@@ -74,6 +76,7 @@ export function SearchField({ filters, fixed }: Props) {
       setTyped([kept, `${key}:`].filter(Boolean).join(' '));
       return;
     }
+    combobox.closeDropdown();
     setTyped(rest);
     void apply([{ key: key as Key, value: value.join(':') }]);
     search(rest);

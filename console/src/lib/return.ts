@@ -18,12 +18,14 @@ export function useReturn(isReady: boolean): React.RefObject<HTMLDivElement | nu
   useEffect(() => {
     const rows = list.current;
     if (!rows) return;
-    const leave = (event: Event) => {
-      const row = (event.target as HTMLElement).closest<HTMLElement>('[data-row]');
+    const note = () => {
+      const row = document.activeElement?.closest<HTMLElement>('[data-row]');
       if (row?.dataset.row !== undefined) left.set(key, row.dataset.row);
     };
-    rows.addEventListener('focusin', leave);
-    return () => rows.removeEventListener('focusin', leave);
+    // What is open beside the list is in the address, which has another key then.
+    note();
+    rows.addEventListener('focusin', note);
+    return () => rows.removeEventListener('focusin', note);
   }, [key, isReady]);
   useEffect(() => {
     const id = left.get(key);

@@ -15,7 +15,6 @@ export const endpoint = {
     sources: 'Sources',
     sourcesHint: 'Receive events from',
     fromAudience: (name: string) => `${name} (from an audience or trait)`,
-    noSourcesYet: 'No sources yet.',
     replaceSharedSecret: 'Replace the shared secret',
     sharedSecret: 'Shared secret',
     secretSetHint:
