@@ -4,7 +4,6 @@ import { DELIVERY_STATUSES, END_REASONS } from '../../shared/model/reasons';
 import { defined } from '../../shared/collections/defined';
 import { sleep } from '../../shared/runtime/async';
 import { type CommandOption, type Group, type Listed, type Session } from '../command';
-import { counted } from '../confirm';
 import { readList } from '../connect/api';
 import { readAgain } from '../connect/read-again';
 import { find, namesOf } from '../entries';

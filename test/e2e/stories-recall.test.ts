@@ -366,7 +366,12 @@ test('a job says how many of its deliveries a later job sent again', async () =>
   const second = await ended((await api<Replay>('POST', path)).body.id);
   const delivered = { asked: FEW, delivered: FEW, failedAgain: 0, superseded: 0 };
   await eventually(async () => expect(await counts(second)).toEqual(delivered));
-  expect(await counts(first)).toEqual({ asked: FEW, delivered: 0, failedAgain: 0, superseded: FEW });
+  expect(await counts(first)).toEqual({
+    asked: FEW,
+    delivered: 0,
+    failedAgain: 0,
+    superseded: FEW,
+  });
 }, 180_000);
 
 test('all that waits at a destination is cancelled as a job', async () => {

@@ -60,11 +60,13 @@ export function Audit() {
 /** The changes of one entry. */
 export function Changes({ entry }: { entry: string }) {
   const filters = useFilters();
+  const admin = useMay('GET /audit');
   const read = useRead(
     'GET /audit',
     { query: { ...filters.query(['after']), entry, total: 'true' } },
-    { keep: true },
+    { enabled: admin, keep: true },
   );
+  if (!admin) return <Empty title={text.ui.ui.adminsOnly} />;
   if (!read.data || read.error) return <Unread read={read} what={words.theAudit} />;
   if (read.data.data.data.length === 0) return <Empty title={words.noEntriesYet} />;
   return (

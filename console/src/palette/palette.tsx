@@ -92,7 +92,10 @@ function Search({ onGo }: { onGo: () => void }) {
   const navigate = useNavigate();
   const list = useId();
   const active = useRef<HTMLLIElement>(null);
-  useEffect(() => active.current?.scrollIntoView({ block: 'nearest' }), [at]);
+  useEffect(() => {
+    // It returns a promise in newer browsers, which React would take for a clean-up.
+    void active.current?.scrollIntoView({ block: 'nearest' });
+  }, [at]);
   const go = (place: Place | undefined) => {
     if (!place) return;
     onGo();

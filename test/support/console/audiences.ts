@@ -258,7 +258,7 @@ async function isRefused({ tab }: Scene): Promise<void> {
 
 /** Chooses a destination by the field that searches for it. */
 async function chooseDestination({ tab: { page } }: Scene, name: string): Promise<void> {
-  const field = page.getByLabel('Destinations', { exact: true });
+  const field = page.getByRole('combobox', { name: 'Destinations', exact: true });
   await field.fill(name.replace(' (off)', ''));
   await page.getByRole('option', { name, exact: true }).click();
   await field.press('Escape');
