@@ -57,7 +57,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   };
   const append = (records: OutRecord[]) => {
     for (const out of records)
-      topic(out.topic).push(new MemoryRecord(out, topic(out.topic).length));
+      {topic(out.topic).push(new MemoryRecord(out, topic(out.topic).length));}
     setImmediate(deliver);
     for (const wake of waiting) wake();
   };
