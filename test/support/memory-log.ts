@@ -56,8 +56,9 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
     }
   };
   const append = (records: OutRecord[]) => {
-    for (const out of records)
-      {topic(out.topic).push(new MemoryRecord(out, topic(out.topic).length));}
+    for (const out of records) {
+      topic(out.topic).push(new MemoryRecord(out, topic(out.topic).length));
+    }
     setImmediate(deliver);
     for (const wake of waiting) wake();
   };
