@@ -2,7 +2,7 @@ import { type BatchProducer } from '../../shared/kafka/port';
 import { PROFILES, PROFILE_STATUS } from '../../shared/kafka/topics';
 import { Pipeline, type PipelineOptions } from './pipeline';
 import { QueryServer } from './queries/server';
-import { definitionIn, statusRecords } from './status';
+import { definitionIn, statusRecords, type StatusUpdate, tombstone } from './status';
 
 /**
  * Runs the pipeline while any audience, trait or preview exists, or a deletion concerns the profiles
@@ -109,19 +109,19 @@ export class Audiences {
     for (const [partition, processor] of this.pipeline?.processors ?? []) {
       const report = processor.report();
       if (!report) continue;
-      const records = statusRecords(partition, report, this.options.definitions(), Date.now());
-      const changed = records.filter(({ key, same }) => this.#reported.get(key) !== same);
-      for (const { key, same } of changed) this.#reported.set(key, same);
-      this.#sendStatus(changed);
+      this.#sendStatus(statusRecords(partition, report, this.options.definitions(), Date.now()));
     }
+    // Their partition may be open no more.
     const known = this.options.definitions();
     const deleted = [...this.#reported.keys()].filter((key) => !known.of(definitionIn(key)));
-    for (const key of deleted) this.#reported.delete(key);
-    this.#sendStatus(deleted.map((key) => ({ key, value: null })));
+    this.#sendStatus(deleted.map(tombstone));
   }
 
-  #sendStatus(records: readonly { key: string; value: string | null }[]): void {
-    const status = records.map(({ key, value }) => ({ topic: PROFILE_STATUS, key, value }));
+  /** Sends what has changed. */
+  #sendStatus(records: readonly StatusUpdate[]): void {
+    const changed = records.filter(({ key, same }) => this.#reported.get(key) !== same);
+    for (const { key, same } of changed) this.#reported.set(key, same);
+    const status = changed.map(({ key, value }) => ({ topic: PROFILE_STATUS, key, value }));
     // Only a stopping process refuses. The next owner reports the status.
     if (status.length > 0) this.#status?.send(status).catch(() => undefined);
   }

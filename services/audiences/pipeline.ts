@@ -1,5 +1,6 @@
 import { type ConfigReader } from '../../shared/config/types';
 import { type FollowedDeletions } from '../../shared/deletions/reader';
+import { brokerClock } from '../../shared/kafka/broker-clock';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { retryingReads } from '../../shared/kafka/scan';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
@@ -91,7 +92,8 @@ export class Pipeline {
       log,
       onFatal,
       progress: new RepartitionProgress(kafka, () => performance.now()),
-      now: Date.now,
+      // Deletions of users are by this time.
+      now: () => brokerClock.now(),
       onRoom: () => consumptions.processing?.resume(),
     });
     const processing = (consumptions.processing = await options.kafka.consume({

@@ -63,25 +63,37 @@ function lastSyncOf(sync: SyncResult | undefined): StatusValue['lastSync'] {
   return { at: new Date(sync.beganAt).toISOString(), looked: sync.looked, told: sync.told };
 }
 
-/** @returns the records, each with the part (`same`) that must change before it is sent again */
+export interface StatusUpdate {
+  key: string;
+  value: string | null;
+  same: string;
+}
+
+/**
+ * @returns the records, each with the part (`same`) that must change before it is sent again. The
+ *   status of a deleted definition is a tombstone, also if another process has reported it
+ */
 export function statusRecords(
   partition: number,
   { definitions, profiles, full, partitions }: Report,
   known: Definitions,
   nowMs: number,
-): { key: string; value: string; same: string }[] {
-  return Object.entries(definitions).flatMap(([definition, report]) => {
-    if (!known.of(definition)) return [];
+): StatusUpdate[] {
+  return Object.entries(definitions).map(([definition, report]) => {
+    const key = `${definition}/${partition}`;
+    if (!known.of(definition)) return tombstone(key);
     const content = { definition, partition, partitions, profiles, full, ...report };
     const value: StatusValue = { ...content, at: new Date(nowMs).toISOString() };
-    return [
-      {
-        key: `${definition}/${partition}`,
-        value: JSON.stringify(value),
-        same: JSON.stringify(content),
-      },
-    ];
+    return {
+      key,
+      value: JSON.stringify(value),
+      same: JSON.stringify(content),
+    };
   });
+}
+
+export function tombstone(key: string): StatusUpdate {
+  return { key, value: null, same: '' };
 }
 
 /** Returns the definition that a status with this key is about. */

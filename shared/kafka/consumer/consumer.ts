@@ -307,11 +307,11 @@ export class KafkaConsumption implements Consumption {
     const joining = members.map(memberOf);
     const topics = [...new Set(joining.flatMap((member) => member.topics))];
     const before = this.#countsNow();
-    await this.#leaders.refresh(topics);
+    const read = await this.#leaders.refresh(topics);
     this.#counts = this.#countsNow();
     // This broker may not know yet what another one has said, or know more.
     if (this.#counts !== before) this.#search.look();
-    const counts = new Map(topics.map((topic) => [topic, this.#leaders.count(topic)]));
+    const counts = new Map(topics.map((topic) => [topic, read.get(topic)?.partitions.length ?? 0]));
     return this.#membership.assign(counts, joining);
   }
 

@@ -38,9 +38,15 @@ export class Leaders {
     private readonly topics: readonly string[],
   ) {}
 
-  /** Reads the metadata again. @param more full names of other topics @throws if no broker answers */
-  async refresh(more: readonly string[] = []): Promise<void> {
-    this.#topics = await this.brokers.metadata([...new Set([...this.topics, ...more])]);
+  /**
+   * Reads the metadata again.
+   * @param more full names of other topics, which the next refresh may forget
+   * @returns what this refresh has read @throws if no broker answers
+   */
+  async refresh(more: readonly string[] = []): Promise<ReadonlyMap<string, TopicMetadata>> {
+    const read = await this.brokers.metadata([...new Set([...this.topics, ...more])]);
+    this.#topics = read;
+    return read;
   }
 
   /** @throws AppError `cannot_start` if this user may not read a topic */

@@ -43,3 +43,20 @@ test.each([
   const leaders = await leadersOf(-1, epochEnd);
   await expect(leaders.endOfKnown(PLACE, READ)).rejects.toThrow('no end of an epoch');
 });
+
+test('a refresh returns other topics too, although another refresh without them ends with it', async () => {
+  const leaders = new Leaders(
+    {
+      metadata: (topics) => {
+        const partitions = [{ leader: 1, epoch: 4 }];
+        const read = topics.map((name) => [name, { errorCode: 0, id: name, partitions }] as const);
+        return Promise.resolve(new Map(read));
+      },
+      listOffsets: () => Promise.reject(new Error('not asked')),
+      epochEnd: () => Promise.reject(new Error('not asked')),
+    },
+    ['t'],
+  );
+  const [read] = await Promise.all([leaders.refresh(['other']), leaders.refresh()]);
+  expect([...read.keys()]).toEqual(['t', 'other']);
+});

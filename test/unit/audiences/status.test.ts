@@ -1,0 +1,43 @@
+import { Definitions, ofTrait } from '../../../services/audiences/definitions/compile';
+import { type Report, statusRecords } from '../../../services/audiences/status';
+
+const NOW = 1_700_000_000_000;
+const trait = ofTrait({
+  id: 'trt_known',
+  key: 'k',
+  source: 'own',
+  syncEveryMs: 1_000,
+  history: [],
+  revision: 1,
+  name: 'x',
+  createdAt: '',
+  updatedAt: '',
+  compute: 'count',
+  event: 'Buy',
+});
+const definition: Report['definitions'][string] = {
+  revision: 1,
+  phase: 'live',
+  members: 2,
+  told: 2,
+  waiting: 0,
+  counted: 3,
+  upload: 0,
+  lastSync: null,
+};
+
+test('a deleted definition leaves no status, whoever has reported it', () => {
+  const report: Report = {
+    profiles: 3,
+    full: 0,
+    storeBytes: 100,
+    waiting: 0,
+    partitions: 8,
+    definitions: { trt_known: definition, trt_deleted: { ...definition, phase: 'leaving' } },
+  };
+  const records = statusRecords(5, report, new Definitions([trait]), NOW);
+  expect(records).toMatchObject([
+    { key: 'trt_known/5', value: expect.stringContaining('"members":2') },
+    { key: 'trt_deleted/5', value: null },
+  ]);
+});
