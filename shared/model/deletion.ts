@@ -75,7 +75,7 @@ export class DeletedUsers {
     const same = known.find((each) => isSame(each, added));
     if (same) {
       same.appendedAt = Math.min(same.appendedAt, appendedAt);
-    } else {
+    } else if (!known.some((each) => includes(each, added))) {
       // The latest one is the last of the map, so that the first ones expire.
       byId.delete(id);
       byId.set(id, [...known.filter((each) => !includes(added, each)), added]);
@@ -129,6 +129,8 @@ function includes(one: KnownDeletion, other: KnownDeletion): boolean {
 
 function expire(byId: ById, beforeMs: number): void {
   for (const [id, deletions] of byId) {
+    // One that was not read yet holds up no other.
+    if (deletions.some(({ appendedAt }) => appendedAt === Infinity)) continue;
     if (deletions.some(({ appendedAt }) => appendedAt >= beforeMs)) return;
     byId.delete(id);
   }

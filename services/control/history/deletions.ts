@@ -140,12 +140,13 @@ export class Forgotten {
       [this.#seq, nowMs - DELETIONS_KEPT_MS],
     );
     for (const { seq, at, users, anonymous, sources } of rows) {
-      this.add({
+      const deletion = {
         at,
         users: JSON.parse(users) as string[],
         anonymous: JSON.parse(anonymous) as string[],
         sources: JSON.parse(sources) as string[] | null,
-      });
+      };
+      this.add(deletion, nowMs);
       this.#seq = seq;
     }
   }
@@ -161,14 +162,16 @@ export class Forgotten {
     }
   }
 
-  add({
-    at,
-    users,
-    anonymous,
-    sources,
-  }: Pick<Deletion, 'at' | 'users' | 'anonymous' | 'sources'>): void {
-    for (const id of users) this.#users.add({ userId: asStored(id), at, sources });
-    for (const id of anonymous) this.#users.add({ anonymousId: asStored(id), at, sources });
+  add(
+    { at, users, anonymous, sources }: Pick<Deletion, 'at' | 'users' | 'anonymous' | 'sources'>,
+    nowMs = at,
+  ): void {
+    // They expire by their time, but one of a time ahead must not let all others expire.
+    const expiresBy = Math.min(at, nowMs);
+    for (const id of users) this.#users.add({ userId: asStored(id), at, sources }, expiresBy);
+    for (const id of anonymous) {
+      this.#users.add({ anonymousId: asStored(id), at, sources }, expiresBy);
+    }
   }
 
   /** Returns whether the user or visitor of an event was deleted after its acceptance. */

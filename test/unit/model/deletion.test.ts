@@ -56,6 +56,17 @@ test('a deletion is forgotten when Kafka no longer has its record', () => {
   expect([users.covers(call('kim')), users.covers(call('lee'))]).toEqual([false, true]);
 });
 
+test('one that is not read yet, or never will be, holds up no other', () => {
+  const users = new DeletedUsers();
+  users.add(deletion('kim'));
+  users.add(deletion('lee'), NOW);
+  users.add(deletion('lee', NOW + 1), NOW + 1);
+  // From an older log, after its own record was read and left to the later one.
+  users.add(deletion('lee'));
+  users.add(deletion('max'), NOW + DELETIONS_KEPT_MS + 2);
+  expect([users.covers(call('kim')), users.covers(call('lee'))]).toEqual([true, false]);
+});
+
 test('two deletions of one user in one millisecond count for the sources of both', () => {
   const users = new DeletedUsers();
   users.add(deletion('kim', NOW, ['src_a']));
