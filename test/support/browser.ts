@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { source as axe } from 'axe-core';
 import { type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
@@ -7,8 +7,9 @@ import { ROOT } from '../../shared/runtime/repo-root';
 /** A real Chromium for tests of the console. It records the errors that pages report. */
 
 const SHOTS = join(ROOT, 'docs', 'guide', 'console');
-/** `SCREENSHOTS=1` takes the pictures of docs/guide/console again. */
+/** `SCREENSHOTS=1` takes the pictures again that the guide to the console shows. */
 const SHOOT = process.env.SCREENSHOTS !== undefined;
+const GUIDE = join(ROOT, 'docs', 'guide', 'console.md');
 
 /** A change of style begins its transitions with the next frame. */
 const SETTLED = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
@@ -72,7 +73,7 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
       return (await evaluate(run)) as string[];
     },
     shoot: async (name) => {
-      if (!SHOOT) return;
+      if (!SHOOT || !readFileSync(GUIDE, 'utf8').includes(`(console/${name}.png)`)) return;
       mkdirSync(SHOTS, { recursive: true });
       await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
     },
