@@ -242,7 +242,8 @@ export function destinationChecks(destinations: Faring[], all = destinations.len
       ...circuits.map(({ origin, why }) =>
         warn(
           `destination ${name}`,
-          `failing: ${lastError?.message ?? `${origin} ${why === 'timeout' ? 'does not answer in time' : 'fails'}`}`,
+          // The last error may be of another URL.
+          `${origin} ${why === 'timeout' ? 'does not answer in time' : 'fails'}`,
           'Fix the endpoint; Waypost probes it. See `waypost tail --attempts --destination NAME`.',
         ),
       ),

@@ -4,27 +4,27 @@ import { type Notice } from '../../../shared/api/operations';
 
 interface OriginGroup {
   origin: string;
-  /** notices that nobody has acknowledged */
-  unseen: number;
+  /** ids of the notices that nobody has acknowledged */
+  unseen: string[];
   /** destinations that they are about */
   destinations: number;
 }
 
 /** Returns the origins with several unseen notices, the most first. */
 export function groupsOf(
-  notices: readonly Pick<Notice, 'origin' | 'destination' | 'acknowledged'>[],
+  notices: readonly Pick<Notice, 'id' | 'origin' | 'destination' | 'acknowledged'>[],
 ): OriginGroup[] {
-  const groups = new Map<string, (string | null)[]>();
-  for (const { origin, destination, acknowledged } of notices) {
+  const groups = new Map<string, Pick<Notice, 'id' | 'destination'>[]>();
+  for (const { id, origin, destination, acknowledged } of notices) {
     if (origin === null || acknowledged !== null) continue;
-    groups.set(origin, [...(groups.get(origin) ?? []), destination]);
+    groups.set(origin, [...(groups.get(origin) ?? []), { id, destination }]);
   }
   return [...groups]
     .map(([origin, about]) => ({
       origin,
-      unseen: about.length,
-      destinations: new Set(about).size,
+      unseen: about.map(({ id }) => id),
+      destinations: new Set(about.map(({ destination }) => destination)).size,
     }))
-    .filter(({ unseen }) => unseen > 1)
-    .sort((a, b) => b.unseen - a.unseen);
+    .filter(({ unseen }) => unseen.length > 1)
+    .sort((a, b) => b.unseen.length - a.unseen.length);
 }

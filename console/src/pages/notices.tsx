@@ -88,7 +88,7 @@ function List({ notices }: { notices: Notice[] }) {
   return (
     <>
       {error && <Failure error={error} what={words.acknowledgeTask} />}
-      <SameOrigin notices={notices} onSeen={(origin) => seeAll.mutate({ body: { origin } })} />
+      <SameOrigin notices={notices} onSeen={(ids) => seeAll.mutate({ body: { ids } })} />
       <Table
         label={words.notices}
         head={[words.when, words.kind, words.destination, words.what, words.alert, words.seen]}
@@ -101,8 +101,14 @@ function List({ notices }: { notices: Notice[] }) {
   );
 }
 
+interface SameOriginProps {
+  notices: Notice[];
+  /** The person has seen these, and no others of their origin that stand elsewhere. */
+  onSeen: (ids: string[]) => void;
+}
+
 /** Several notices about one server are often one trouble, which one person looks after. */
-function SameOrigin({ notices, onSeen }: { notices: Notice[]; onSeen: (origin: string) => void }) {
+function SameOrigin({ notices, onSeen }: SameOriginProps) {
   const operator = useMay('POST /notices/acknowledge');
   const groups = groupsOf(notices);
   if (!operator || groups.length === 0) return null;
@@ -110,12 +116,12 @@ function SameOrigin({ notices, onSeen }: { notices: Notice[]; onSeen: (origin: s
     <ul aria-label={words.sameOrigin} className="plain">
       {groups.map(({ origin, unseen, destinations }) => (
         <li key={origin}>
-          {words.originGroup(origin, unseen, destinations)}{' '}
+          {words.originGroup(origin, unseen.length, destinations)}{' '}
           <Button
             size="xs"
             variant="default"
             aria-label={words.acknowledgeOrigin(origin)}
-            onClick={() => onSeen(origin)}
+            onClick={() => onSeen(unseen)}
           >
             {words.acknowledgeAll}
           </Button>

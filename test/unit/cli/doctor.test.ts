@@ -197,7 +197,7 @@ test('doctor reports lost keys, open circuits and dead letters of destinations',
     circuits: [{ origin: 'https://a.example', why: 'timeout' }],
   };
   expect(destinationChecks([sick])).toMatchObject([
-    { result: 'warn', found: 'failing: https://a.example does not answer in time' },
+    { result: 'warn', found: 'https://a.example does not answer in time' },
     {
       result: 'warn',
       found: '3 dead letters in 24 h',

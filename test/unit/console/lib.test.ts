@@ -442,7 +442,8 @@ test.each([
   expect(causeInWords(error)).toBe(words);
 });
 
-const notice = (destination: string, origin: string | null, acknowledged = false) => ({
+const notice = (id: string, destination: string, origin: string | null, acknowledged = false) => ({
+  id,
   destination,
   origin,
   acknowledged: acknowledged ? { at: '', by: { id: '', name: '' } } : null,
@@ -451,18 +452,18 @@ const notice = (destination: string, origin: string | null, acknowledged = false
 test('unseen notices about one server are a group', () => {
   expect(
     groupsOf([
-      notice('dst_1', 'https://a.example'),
-      notice('dst_2', 'https://b.example'),
-      notice('dst_2', 'https://b.example'),
-      notice('dst_3', 'https://b.example'),
-      notice('dst_4', 'https://a.example', true),
-      notice('dst_5', null),
-      notice('dst_6', null),
-      notice('dst_7', 'https://c.example'),
-      notice('dst_8', 'https://c.example'),
+      notice('n1', 'dst_1', 'https://a.example'),
+      notice('n2', 'dst_2', 'https://b.example'),
+      notice('n3', 'dst_2', 'https://b.example'),
+      notice('n4', 'dst_3', 'https://b.example'),
+      notice('n5', 'dst_4', 'https://a.example', true),
+      notice('n6', 'dst_5', null),
+      notice('n7', 'dst_6', null),
+      notice('n8', 'dst_7', 'https://c.example'),
+      notice('n9', 'dst_8', 'https://c.example'),
     ]),
   ).toEqual([
-    { origin: 'https://b.example', unseen: 3, destinations: 2 },
-    { origin: 'https://c.example', unseen: 2, destinations: 2 },
+    { origin: 'https://b.example', unseen: ['n2', 'n3', 'n4'], destinations: 2 },
+    { origin: 'https://c.example', unseen: ['n8', 'n9'], destinations: 2 },
   ]);
 });
