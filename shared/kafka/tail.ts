@@ -59,6 +59,12 @@ interface End {
   completeAt: number;
 }
 
+/** The end of a log, and the position that reads this log. */
+interface LogEnd {
+  position: Position;
+  end: number;
+}
+
 export class KafkaTail implements Tail {
   /** by id: the partitions of which it is known where to read */
   readonly #partitions = new Map<string, Partition>();
@@ -343,29 +349,42 @@ export class KafkaTail implements Tail {
   }
 
   async caughtUp(deadlineMs: number): Promise<void> {
-    const askedAt = performance.now();
-    const until = askedAt + deadlineMs;
-    const ends = await withDeadline(deadlineMs, this.#findEnds(until));
-    while (![...ends].every(([partition, end]) => this.#hasReached(partition, end))) {
-      await withDeadline(until - performance.now(), this.#woken());
+    const until = performance.now() + deadlineMs;
+    for (;;) {
+      const askedAt = performance.now();
+      const ends = await withDeadline(until - askedAt, this.#findEnds(until));
+      // The end of a log that was cut since says nothing about the log that is read now.
+      const isPresent = () =>
+        [...ends].every(([partition, { position }]) => partition.position === position);
+      const isReached = () =>
+        [...ends].every(([partition, { end }]) => this.#hasReached(partition, end));
+      while (isPresent() && !isReached()) {
+        await withDeadline(until - performance.now(), this.#woken());
+      }
+      if (isPresent()) return this.#complete(ends.keys(), askedAt);
     }
-    this.#complete(ends.keys(), askedAt);
   }
 
   /** Looks up the ends of all partitions; those that this reader does without may be left out. */
-  async #findEnds(until: number): Promise<Map<Partition, number>> {
+  async #findEnds(until: number): Promise<Map<Partition, LogEnd>> {
     for (;;) {
       const count = this.#leaders.count(this.#name);
-      const read = [...this.#partitions].filter(([, { number }]) => number < count);
-      const before = read.map(([, { position }]) => position.next);
-      const places = read.map(([, partition]) => placeOf(partition, this.options.prefix));
+      const read = [...this.#partitions.values()]
+        .filter(({ number }) => number < count)
+        .map((partition) => {
+          const { position } = partition;
+          const place = placeOf(partition, this.options.prefix);
+          return { partition, position, next: position.next, place };
+        });
+      const places = read.map(({ place }) => place);
       const found = await this.#leaders.offsets(places, LATEST);
-      const ends = new Map<Partition, number>();
-      for (const [i, [id, partition]] of read.entries()) {
-        const end = found.get(id);
-        if (end !== undefined) ends.set(partition, end);
+      const ends = new Map<Partition, LogEnd>();
+      for (const { partition, position, next, place } of read) {
+        const end = found.get(idOf(place));
+        if (end === undefined) continue;
+        ends.set(partition, { position, end });
         // The log is shorter than what was read of it, and this process has not noticed it yet.
-        if (end !== undefined && end < (before[i] ?? 0)) partition.position.doubt();
+        if (end < next) partition.position.doubt();
       }
       this.#fetcher.wake();
       const isKnown = places.every((place) => found.has(idOf(place)) || this.#mayLack(place));
