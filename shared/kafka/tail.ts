@@ -361,7 +361,7 @@ export class KafkaTail implements Tail {
       while (isPresent() && !isReached()) {
         await withDeadline(until - performance.now(), this.#woken());
       }
-      if (isPresent()) return this.#complete(ends.keys(), askedAt);
+      if (isPresent()) { this.#complete(ends.keys(), askedAt); return; }
     }
   }
 
