@@ -77,7 +77,7 @@ test('a replay sends dead letters again with their ids, and no successful delive
   const counted = await finished(
     (await post('/replays', { destination: destination.id, preview: true })).id,
   );
-  expect(counted).toMatchObject({ asked: 5, attempted: null });
+  expect(counted).toMatchObject({ asked: 5, attempted: 0 });
   const replay = await finished((await post('/replays', { destination: destination.id })).id);
   expect(replay).toMatchObject({ asked: 5 });
   const ids = (dead.data as Json[]).map(({ id }) => id as string).sort();

@@ -83,7 +83,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       await chooseDestination(scene, 'Archive (off)');
       await page.getByText('Archive: disabled.').waitFor();
       // Takes the last one back.
-      await page.getByLabel('Destinations').press('Backspace');
+      await page.getByRole('combobox', { name: 'Destinations' }).press('Backspace');
       await page.getByText('Archive: disabled.').waitFor({ state: 'detached' });
       await page.getByLabel('Sync interval').fill('1s');
       await isGood('audience-builder');
