@@ -12,15 +12,21 @@ const USAGE =
   'npm run service -- ingest|router|delivery|retry|audiences|control … | all | topics | secrets';
 
 async function main([command = '', ...args]: string[]): Promise<void> {
+  if ([command, ...args].includes('--help')) {
+    process.stdout.write(`${USAGE}\n`);
+    return;
+  }
   switch (command) {
     case 'start': {
+      const has = optionsOf(args, ['--volume', '--together']);
       const { start } = await import('../dev/start');
-      const options = { volume: args.includes('--volume'), together: args.includes('--together') };
+      const options = { volume: has('--volume'), together: has('--together') };
       return process.exit(await start(process.env, options));
     }
     case 'demo': {
+      const has = optionsOf(args, ['--once']);
       const { demo } = await import('../dev/demo');
-      return process.exit(await demo(process.env, { once: args.includes('--once') }));
+      return process.exit(await demo(process.env, { once: has('--once') }));
     }
     case 'service': {
       if (args[0] === 'config') return configure(args.slice(1));
@@ -41,6 +47,16 @@ async function main([command = '', ...args]: string[]): Promise<void> {
     default:
       throw new AppError('cannot_start', USAGE);
   }
+}
+
+/**
+ * Returns which options were given.
+ * @throws AppError with the usage if one of them is unknown
+ */
+function optionsOf(args: readonly string[], known: readonly string[]): (name: string) => boolean {
+  const wrong = args.find((arg) => !known.includes(arg));
+  if (wrong !== undefined) throw new AppError('cannot_start', `Unknown option: ${wrong}. ${USAGE}`);
+  return (name) => args.includes(name);
 }
 
 async function configure([command, ...options]: string[]): Promise<void> {

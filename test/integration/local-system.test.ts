@@ -70,3 +70,12 @@ test('in npm run demo every call arrives signed, and the refused one is retried'
   ]);
   expect(demo.output()).toContain('came back: attempt 2, same webhook-id');
 }, 600_000);
+
+test('an unknown option is refused, and --help starts nothing', async () => {
+  const outcome = async (...args: string[]) => {
+    const command = startSupervised(process.execPath, ['dist/bin/main.js', ...args], {});
+    return [await command.exited, command.output().split(/[.:]/)[0]];
+  };
+  expect(await outcome('demo', '--help')).toEqual([0, 'Usage']);
+  expect(await outcome('start', '--togther')).toEqual([1, 'Unknown option']);
+});
