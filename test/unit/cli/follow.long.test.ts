@@ -187,7 +187,8 @@ test('without a replay the follower gets no old events, even when it reconnects'
 
 test('without a replay the follower gets no earlier event with a later timestamp', async () => {
   accept(2);
-  Object.assign(control.memory.records('messages')[0]!, { timestampMs: Date.now() + 5_000 });
+  const [early] = control.memory.records('messages');
+  Object.defineProperty(early, 'timestampMs', { value: Date.now() + 5_000 });
   await known(2);
   const { one, first } = await beginConnected();
   await hangUp();

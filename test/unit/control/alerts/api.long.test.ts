@@ -893,7 +893,7 @@ describe('a certificate near its end', () => {
     for (const name of ['a', 'b', 'c']) seen(`https://${name}.example`, 10 * DAYS, 2);
     await look(2);
     const told = sent().filter(({ body }) => body.type.endsWith('certificate_expiring'));
-    expect(told.map(({ body }) => body.data.error.split(': ')[0])).toEqual([
+    expect(told.map(({ body }) => body.data.error.split(': ')[0]).sort()).toEqual([
       'https://b.example',
       'https://c.example',
     ]);

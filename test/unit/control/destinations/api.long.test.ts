@@ -1,3 +1,4 @@
+import { type OutRecord } from '../../../../shared/kafka/port';
 import { createAuthenticator } from '../../../../shared/config/authentication';
 import { createEncryptor } from '../../../../shared/config/encryption';
 import { mapSecrets } from '../../../../shared/model/secret-fields';
@@ -880,13 +881,15 @@ test('a destination can be read and repaired after its key was lost and accepted
   const { id } = await make();
   // As `config reseal --key-lost` authenticates what it cannot decrypt.
   const authenticator = createAuthenticator([SECRET_KEY]);
-  const records = control.memory.records('config').map((record) => {
-    if (record.key?.toString() === 'system:system') return record;
-    const value = record.value!.toString().replaceAll(/"[\w-]{8}\.([\w-]{16}\.)/g, '"AAAAAAAA.$1');
-    return { ...record, value: Buffer.from(value), headers: authenticator.sign(value, {}) };
+  const records = control.memory.records('config').map(({ topic, key, value, headers }) => {
+    if (key?.toString() === 'system:system') return { topic, key, value, headers };
+    const lost = value!.toString().replaceAll(/"[\w-]{8}\.([\w-]{16}\.)/g, '"AAAAAAAA.$1');
+    return { topic, key, value: lost, headers: authenticator.sign(lost, {}) };
   });
   const { memoryLog } = await import('../../../support/memory-log');
-  control = await controlUnderTest({ memory: memoryLog(records) });
+  const memory = memoryLog();
+  memory.append(records as OutRecord[]);
+  control = await controlUnderTest({ memory });
   expect((await control.call('get', `/destinations/${id}`)).body.webhooks[0].url).toBeNull();
   expect((await patch(id, { name: 'Still there' })).status).toBe(200);
   const mended = await patch(id, {
