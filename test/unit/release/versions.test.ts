@@ -23,7 +23,6 @@ test('every manifest, client, example and page names the same version', () => {
       'clients/node/src/message.ts',
       'deploy/helm/waypost/Chart.yaml',
       'examples/send-go/go.mod',
-      'examples/send-node/package.json',
       'package-lock.json',
       'package.json',
     ]),
