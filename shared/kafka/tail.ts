@@ -361,7 +361,10 @@ export class KafkaTail implements Tail {
       while (isPresent() && !isReached()) {
         await withDeadline(until - performance.now(), this.#woken());
       }
-      if (isPresent()) { this.#complete(ends.keys(), askedAt); return; }
+      if (isPresent()) {
+        this.#complete(ends.keys(), askedAt);
+        return;
+      }
     }
   }
 
