@@ -94,7 +94,7 @@ function Search({ onGo }: { onGo: () => void }) {
   const active = useRef<HTMLLIElement>(null);
   useEffect(() => {
     // It returns a promise in newer browsers, which React would take for a clean-up.
-    void active.current?.scrollIntoView({ block: 'nearest' });
+    active.current?.scrollIntoView({ block: 'nearest' });
   }, [at]);
   const go = (place: Place | undefined) => {
     if (!place) return;
