@@ -62,6 +62,37 @@ export function scan(kafka: Reads, section: Section): AsyncGenerator<Piece, void
   return scanAll(kafka, [section]);
 }
 
+/** Where a record is sought that was appended about a known time. */
+export interface Near {
+  topic: string;
+  /** ms since 1970 */
+  fromMs: number;
+  untilMs: number;
+  /** records of each partition */
+  mostRead: number;
+}
+
+/**
+ * Returns the first record that is sought, partition by partition; undefined: there is none.
+ * @throws AppError `kafka_unavailable`
+ */
+export async function findNear(
+  kafka: Reads,
+  { topic, fromMs, untilMs, mostRead }: Near,
+  isSought: (record: InRecord) => boolean,
+): Promise<InRecord | undefined> {
+  for (const { partition, low, high } of await kafka.ranges(topic, fromMs)) {
+    const to = Math.min(high, low + mostRead);
+    for await (const { records } of scan(kafka, { topic, partition, from: low, to })) {
+      const found = records.find(isSought);
+      if (found) return found;
+      const last = records.at(-1);
+      if (last && last.timestampMs > untilMs) break;
+    }
+  }
+  return undefined;
+}
+
 /** Sections of a round. More would fetch more than a response holds, and hold it all in memory. */
 const AT_ONCE = 8;
 

@@ -1,6 +1,6 @@
 import { parseJson } from '../../../shared/json/json';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
-import { scan } from '../../../shared/kafka/scan';
+import { findNear } from '../../../shared/kafka/scan';
 import { DEAD, DUE, MESSAGES } from '../../../shared/kafka/topics';
 import { type Json } from '../../../shared/model/message';
 import { REPLAYED } from '../../../shared/model/reasons';
@@ -42,22 +42,19 @@ export async function findRecord(kafka: Reads, row: DeliveryRow): Promise<InReco
     : undefined;
 }
 
-async function findAround(
+function findAround(
   kafka: Reads,
   topic: string,
   id: string,
   atMs: number,
 ): Promise<InRecord | undefined> {
-  for (const { partition, low, high } of await kafka.ranges(topic, atMs - AROUND_MS)) {
-    const to = Math.min(high, low + MOST_READ);
-    for await (const { records } of scan(kafka, { topic, partition, from: low, to })) {
-      const found = records.find(({ headers }) => headers.delivery === id);
-      if (found) return found;
-      const last = records.at(-1);
-      if (last && last.timestampMs > atMs + AROUND_MS) break;
-    }
-  }
-  return undefined;
+  const near = {
+    topic,
+    fromMs: atMs - AROUND_MS,
+    untilMs: atMs + AROUND_MS,
+    mostRead: MOST_READ,
+  };
+  return findNear(kafka, near, ({ headers }) => headers.delivery === id);
 }
 
 /** @returns the message of the delivery, or undefined if Kafka no longer has it */

@@ -1,5 +1,5 @@
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
-import { scan } from '../../../shared/kafka/scan';
+import { findNear } from '../../../shared/kafka/scan';
 import { MESSAGES } from '../../../shared/kafka/topics';
 import { type MessagePlace } from '../../../shared/render/render-failed';
 
@@ -44,21 +44,18 @@ export async function readMessage(
  * @returns the message that was accepted at this time (ms since 1970); undefined if Kafka no longer
  *   has it
  */
-export async function findMessage(
+export function findMessage(
   kafka: Reads,
   acceptedAt: number,
   sought: Sought,
 ): Promise<InRecord | undefined> {
-  for (const { partition, low, high } of await kafka.ranges(MESSAGES, acceptedAt - EARLIEST_MS)) {
-    const to = Math.min(high, low + MOST_READ);
-    for await (const { records } of scan(kafka, { topic: MESSAGES, partition, from: low, to })) {
-      const found = records.find((record) => isSought(record, sought));
-      if (found) return found;
-      const last = records.at(-1);
-      if (last && last.timestampMs > acceptedAt + LATEST_MS) break;
-    }
-  }
-  return undefined;
+  const near = {
+    topic: MESSAGES,
+    fromMs: acceptedAt - EARLIEST_MS,
+    untilMs: acceptedAt + LATEST_MS,
+    mostRead: MOST_READ,
+  };
+  return findNear(kafka, near, (record) => isSought(record, sought));
 }
 
 function isSought({ headers }: InRecord, { sourceId, messageId }: Sought): boolean {
