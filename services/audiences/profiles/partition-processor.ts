@@ -62,6 +62,7 @@ export class PartitionProcessor {
   #adopted: Definitions | undefined;
   /** reads again until Kafka is back */
   readonly #log: EventLog;
+  /** a read of it throws while Kafka is away */
   readonly #tryingLog: EventLog;
   readonly #syncs = new Syncs(CHUNK);
 
