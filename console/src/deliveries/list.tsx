@@ -7,7 +7,7 @@ import { SelectionBar } from '../delivery/selection';
 import { call, useRead } from '../lib/api';
 import { goesOnInWords } from '../lib/goes-on';
 import { codeInWords, count, reasonInWords } from '../lib/labels';
-import { useReturn } from '../lib/return';
+import { linkOf, rowOf, useReturn } from '../lib/return';
 import { useMay } from '../lib/session';
 import { type Filters, Pager, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
@@ -67,7 +67,7 @@ export function DeliveryList({ destination }: Props) {
       <div className="search-row">
         <SearchField
           filters={filters}
-          {...(destination !== undefined && { fixed: 'destination' })}
+          fixed={destination === undefined ? undefined : 'destination'}
         />
         <TimeFilter filters={filters} />
         {filters.any && (
@@ -277,7 +277,7 @@ function useRowKeys(rows: readonly Row[], open: string, show: (id: string) => vo
 }
 
 function focusRow(id: string): void {
-  document.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"] a`)?.focus();
+  linkOf(rowOf(id))?.focus();
 }
 
 function Nothing({ filters }: { filters: Filters }) {

@@ -4,9 +4,18 @@ import { NavigationType, useLocation, useNavigationType } from 'react-router';
 /** The row of each list that its reader went away from, by the address of the list. */
 const left = new Map<string, string>();
 
+/** Rows of a list are elements with `data-row`, each with a link. */
+export function rowOf(id: string): HTMLElement | null {
+  return document.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`);
+}
+
+export function linkOf(row: HTMLElement | null): HTMLElement | null | undefined {
+  return row?.querySelector<HTMLElement>('a');
+}
+
 /**
  * Brings the reader of a list back to the row that they came from, by the browser's Back: its link
- * has the focus again. Rows are elements with `data-row` that contain a link.
+ * has the focus again.
  * @param isReady the rows are there
  * @returns for `ref` of the element that contains the rows
  */
@@ -31,9 +40,9 @@ export function useReturn(isReady: boolean): React.RefObject<HTMLDivElement | nu
     const id = left.get(key);
     if (!isReady || !pending.current || id === undefined) return;
     pending.current = false;
-    const row = list.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`);
+    const row = rowOf(id);
     row?.scrollIntoView({ block: 'center' });
-    row?.querySelector<HTMLElement>('a')?.focus({ preventScroll: true });
+    linkOf(row)?.focus({ preventScroll: true });
   }, [key, isReady]);
   return list;
 }
