@@ -71,7 +71,7 @@ export async function check(
     try {
       await sleep(CONFIG_SPREADS_MS);
       await within(ACCEPTED_WITHIN_MS, 'ingest did not accept a call', () =>
-        sendCall(ingestUrl, source.writeKey, 'track', CALLS.track ?? {}),
+        sendCall(ingestUrl, source.writeKey, 'track', CALLS.track),
       );
       say('ingest: accepted a call');
       say(verdict(await waitForResult(control, destination), arrivals));

@@ -20,7 +20,7 @@ const DESTINATION = 'Demo receiver';
 export type ControlAccess = Pick<LocalSystem, 'controlUrl' | 'adminToken'>;
 
 /** The calls of the demo, one of each type. */
-export const CALLS: Record<string, Record<string, unknown>> = {
+export const CALLS = {
   identify: { userId: 'user-42', traits: { name: 'Ada Lovelace', plan: 'pro' } },
   track: {
     userId: 'user-42',
@@ -36,7 +36,7 @@ export const CALLS: Record<string, Record<string, unknown>> = {
   screen: { userId: 'user-42', name: 'Settings', properties: { theme: 'dark' } },
   group: { userId: 'user-42', groupId: 'acme', traits: { name: 'Acme Inc.', employees: 120 } },
   alias: { userId: 'user-42', previousId: 'anonymous-7' },
-};
+} satisfies Record<string, Record<string, unknown>>;
 
 /**
  * Returns the source of the demo. It reuses the source of an earlier demo.

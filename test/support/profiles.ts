@@ -8,6 +8,18 @@ import { type MemoryLog } from './memory-log';
 
 /** In-memory profiles of one partition, and a query server for them. */
 
+/** What the definitions of audiences and traits have in common. */
+export const A_DEFINITION = {
+  name: 'x',
+  key: 'k',
+  source: 'own',
+  revision: 1,
+  history: [],
+  syncEveryMs: 1_000,
+  createdAt: '',
+  updatedAt: '',
+};
+
 export type ProfileStore = Snapshot['store'] & MemberReader;
 
 export function profileStore(profiles: Readonly<Record<string, Profile>>): ProfileStore {

@@ -1,18 +1,26 @@
 import { Definitions, ofAudience, ofTrait } from '../../../services/audiences/definitions/compile';
 import { type ProfileEvent } from '../../../services/audiences/repartition/event';
 import { type JsonObject } from '../../../shared/model/message';
+import { A_DEFINITION } from '../../support/profiles';
 import { engineUnderTest, NOW } from './engine-under-test';
 
 /** What the profiles of one partition forget, and what they keep. */
 
 const DELETED_AT = 1_000;
-const about = { key: 'k', source: 'own', syncEveryMs: 1_000, history: [], revision: 1, name: 'x' };
-const base = { ...about, createdAt: '', updatedAt: '' };
 const pro = 'user.traits.plan == "pro"';
-const all = ofAudience({ ...base, id: 'aud_all', condition: pro }, () => undefined);
-const onlyB = ofAudience({ ...base, id: 'aud_b', condition: pro, sources: ['b'] }, () => undefined);
-const buys = ofTrait({ ...base, id: 'trt_all', compute: 'count', event: 'Buy' });
-const buysOfB = ofTrait({ ...base, id: 'trt_b', compute: 'count', event: 'Buy', sources: ['b'] });
+const all = ofAudience({ ...A_DEFINITION, id: 'aud_all', condition: pro }, () => undefined);
+const onlyB = ofAudience(
+  { ...A_DEFINITION, id: 'aud_b', condition: pro, sources: ['b'] },
+  () => undefined,
+);
+const buys = ofTrait({ ...A_DEFINITION, id: 'trt_all', compute: 'count', event: 'Buy' });
+const buysOfB = ofTrait({
+  ...A_DEFINITION,
+  id: 'trt_b',
+  compute: 'count',
+  event: 'Buy',
+  sources: ['b'],
+});
 
 function profilesUnderTest() {
   const { engine, store, records } = engineUnderTest(new Definitions([all, onlyB, buys, buysOfB]));

@@ -9,6 +9,7 @@ import { takeLock } from '../../../shared/runtime/data-dir';
 import { createLog } from '../../../shared/telemetry/log';
 import { eventually } from '../../support/eventually';
 import { fakeConfig, fakeDeletions, recordingProducer } from '../../support/fakes';
+import { A_DEFINITION } from '../../support/profiles';
 
 test('the pipeline opens no store that another process uses, and names that one', async () => {
   const path = mkdtempSync(join(tmpdir(), 'waypost-stores-'));
@@ -57,19 +58,7 @@ test('values are of the time on which processes agree, as deletions are', async 
       return Promise.resolve({ resume: () => undefined, stop: () => Promise.resolve() });
     },
   } as unknown as PipelineOptions['kafka'];
-  const trait = ofTrait({
-    id: 'trt_1',
-    key: 'k',
-    source: 'own',
-    syncEveryMs: 1_000,
-    history: [],
-    revision: 1,
-    name: 'x',
-    createdAt: '',
-    updatedAt: '',
-    compute: 'count',
-    event: 'Buy',
-  });
+  const trait = ofTrait({ ...A_DEFINITION, id: 'trt_1', compute: 'count', event: 'Buy' });
   const definitions = new Definitions([trait]);
   const pipeline = await Pipeline.open({
     kafka,

@@ -1,20 +1,9 @@
 import { Definitions, ofTrait } from '../../../services/audiences/definitions/compile';
 import { type Report, statusRecords } from '../../../services/audiences/status';
+import { A_DEFINITION } from '../../support/profiles';
 
 const NOW = 1_700_000_000_000;
-const trait = ofTrait({
-  id: 'trt_known',
-  key: 'k',
-  source: 'own',
-  syncEveryMs: 1_000,
-  history: [],
-  revision: 1,
-  name: 'x',
-  createdAt: '',
-  updatedAt: '',
-  compute: 'count',
-  event: 'Buy',
-});
+const trait = ofTrait({ ...A_DEFINITION, id: 'trt_known', compute: 'count', event: 'Buy' });
 const definition: Report['definitions'][string] = {
   revision: 1,
   phase: 'live',
