@@ -160,7 +160,7 @@ async function decideByBody(
   const refuse = (response: HttpResponse, calls?: number) =>
     admission.faulty(req, response, { source: charged, calls, bytes: body.length });
   if (isFault(parsed)) {
-    // A key that is not where it belongs says at least in whose debugger the loss is looked for.
+    // A key in the wrong place still names the source whose debugger shows the loss.
     const named = charged ?? sourceInText(body, sources);
     if (named) return admission.limited(named) ?? refuseBody(parts, read, named, parsed);
     return refuse(badRequest(parsed), parsed.callCount);

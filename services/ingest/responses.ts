@@ -159,7 +159,7 @@ export function preflightResponse(asked: string | undefined): HttpResponse {
 
 function namesIn(asked = ''): string {
   const names = asked.slice(0, LONGEST_ASKED).split(',', MOST_ASKED);
-  // The last name may be cut off, and then is no name that somebody asked for.
+  // The last name may be cut off: nobody asked for that.
   if (asked.length > LONGEST_ASKED) names.pop();
   return names
     .map((name) => name.trim())

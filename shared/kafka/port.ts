@@ -1,6 +1,6 @@
 /**
  * Defines what Waypost needs from Kafka. The other files of this folder implement it, over
- * connections of kafkajs. No code outside this folder names kafkajs.
+ * connections of kafkajs. Only tools name kafkajs outside of this folder.
  */
 
 export interface OutRecord {
@@ -134,7 +134,8 @@ export interface ConsumeOptions {
   maxBytesPerPartition?: number;
   /**
    * longest wait of a fetch for records (default 100 ms), which can delay a resumed partition as
-   * long. While there are neither records nor paused partitions, a fetch waits for 500 ms.
+   * long. After five seconds without records and paused partitions, a fetch waits for up to five
+   * seconds.
    */
   fetchWaitMs?: number;
   /**

@@ -34,8 +34,7 @@ function decodedBeginning(bytes: Buffer, truncated: boolean): string {
     const text = new StringDecoder('utf8').write(bytes);
     if (!text.includes('\ufffd')) return text;
   }
-  // Bytes that are not UTF-8 are shown as what they are. The others are, with them, as good as
-  // unreadable.
+  // If a byte is not UTF-8, all bytes beyond ASCII are shown by their numbers, valid ones too.
   return bytes
     .toString('latin1')
     .replace(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -209,8 +209,8 @@ export class Partition {
 }
 
 /**
- * Each adds an open and a finished run, usually of at most two bytes each, which is what
- * `encodeRuns` has room for.
+ * Each adds an open and a finished run, usually of at most two bytes each: commit metadata has room
+ * for so many.
  */
 const MOST_RELEASED = 700;
 
