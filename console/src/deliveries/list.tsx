@@ -12,6 +12,7 @@ import { useMay } from '../lib/session';
 import { type Filters, Pager, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
 import { Empty, number, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Histogram } from './histogram';
 import { DeliveryPanel } from './panel';
 import { timeOf } from './search';
 import { SearchField } from './search-field';
@@ -77,6 +78,7 @@ export function DeliveryList({ destination }: Props) {
         )}
       </div>
       <ViewTabs list="deliveries" filters={filters} tabs={TABS} />
+      <Histogram filters={filters} destination={destination} />
       {read.data?.data.searched && <Searched {...read.data.data.searched} />}
       {read.data && !read.error ? (
         <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
@@ -358,7 +360,7 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
         </TextLink>
         {delivery.test && words.test}
       </td>
-      <Cell>{delivery.destinationName ?? delivery.destination}</Cell>
+      <Cell title={delivery.destination}>{delivery.destinationName ?? words.deleted}</Cell>
       <Cell>{delivery.userId ?? '–'}</Cell>
       <td>
         <When at={delivery.acceptedAt} />
@@ -370,10 +372,13 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
   );
 }
 
-/** A value that may be longer than its cell, and in any direction. */
-function Cell({ children }: { children: string }) {
+/**
+ * A value that may be longer than its cell, and in any direction. @param title what to show of it on
+ * hover, if not all of it
+ */
+function Cell({ children, title = children }: { children: string; title?: string }) {
   return (
-    <td title={children}>
+    <td title={title}>
       <bdi>{children as ReactNode}</bdi>
     </td>
   );

@@ -1,8 +1,9 @@
 import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { type Audit as Response } from '../../../shared/api/operations';
+import { DESTINATION_LABELS, type FieldNames } from '../destination/conflict';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { placeOf, roleInWords, codeInWords } from '../lib/labels';
+import { codeInWords, personInWords, placeOf, roleInWords } from '../lib/labels';
 import {
   ChoiceFilter,
   FilterBar,
@@ -102,6 +103,12 @@ function ByFilter({ filters }: { filters: Filters }) {
 
 type Change = Response['data'][number];
 
+/** Shows a value of an entry; a dash stands for none. */
+function valueInWords(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  return typeof value === 'string' ? value : json(value);
+}
+
 /** Returns the page that shows the entry now. */
 function pageOf({ action, kind, entry }: Change): string | undefined {
   if (action === 'deleted') return undefined;
@@ -109,32 +116,41 @@ function pageOf({ action, kind, entry }: Change): string | undefined {
   return kind === 'source' ? `/sources/${entry}` : undefined;
 }
 
+/** More of them would make a row a page. */
+const FEW = 3;
+
 function Row({ change }: { change: Change }) {
   const place = pageOf(change);
+  const names: FieldNames = change.kind === 'destination' ? DESTINATION_LABELS : {};
+  const differences = change.changes.length > 0 && (
+    <ul className="plain">
+      {change.changes.map(({ field, from, to }) => (
+        <li key={field} className="break">
+          {names[field] ?? field}: {valueInWords(from)} → {valueInWords(to)}
+        </li>
+      ))}
+    </ul>
+  );
   return (
     <tr>
       <td>
         <When at={change.at} />
       </td>
       <td>
-        {change.by.name} ({roleInWords(change.by.role)})
+        {personInWords(change.by.name)} ({roleInWords(change.by.role)})
       </td>
       <td>
         <Pill kind={change.action} /> {codeInWords(change.kind)}{' '}
         {place === undefined ? change.name : <TextLink to={place}>{change.name}</TextLink>}
       </td>
       <td>
-        {change.changes.length > 0 && (
+        {change.changes.length > FEW ? (
           <details>
-            <summary>{change.changes.map(({ field }) => field).join(', ')}</summary>
-            <ul className="plain">
-              {change.changes.map(({ field, from, to }) => (
-                <li key={field} className="break">
-                  {field}: {json(from)} → {json(to)}
-                </li>
-              ))}
-            </ul>
+            <summary>{change.changes.map(({ field }) => names[field] ?? field).join(', ')}</summary>
+            {differences}
           </details>
+        ) : (
+          differences
         )}
       </td>
     </tr>

@@ -180,7 +180,6 @@ export const destination = {
     lastHour: '1 h',
     last24Hours: '24 h',
     last7Days: '7 days',
-    state: (when: ReactNode) => nodes`In this state since ${when}.`,
     lastError: (cause: ReactNode, when: ReactNode) => nodes`Last error: ${cause}, ${when}.`,
     successRate: 'Success rate',
     noAttempts: 'no attempts',

@@ -34,7 +34,6 @@ export const endpoint = {
   webhookSwitches: {
     title: 'URLs',
     unknownUrl: 'a URL that was lost with its key',
-    on: 'on',
     off: {
       gone: 'Off: its receiver answered 410 (Gone)',
       asked: 'Off: its receiver asked to get nothing more',

@@ -142,6 +142,7 @@ export const lib = {
       operator: 'operator',
       read_only: 'read-only',
     },
+    administrator: 'Administrator',
     now: 'now',
     ago: (span: string) => `${span} ago`,
     in: (span: string) => `in ${span}`,

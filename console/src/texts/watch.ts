@@ -64,6 +64,9 @@ export const watch = {
     from: 'Accepted from',
     before: 'Accepted before',
   },
+  histogram: {
+    summary: (delivered: string, dead: string) => `${delivered} delivered, ${dead} dead`,
+  },
   deliveries: {
     deliveries: 'Deliveries',
     all: 'All',
@@ -98,6 +101,7 @@ export const watch = {
     selectDelivery: (id: string) => `Select delivery ${id}`,
     rowName: (title: string, status: string, id: string) => `${title}, ${status}, delivery ${id}`,
     test: ' (test)',
+    deleted: 'a deleted destination',
     panel: 'Delivery',
     open: 'Open',
     close: 'Close',

@@ -20,16 +20,20 @@ export function EventList({ events, empty }: { events: SourceEvent[]; empty: str
             <summary>
               <Pill kind={event.accepted ? 'accepted' : 'rejected'} />
               <strong>{titleOf(event.call)}</strong>
-              <span className="quiet">
-                {userOf(event.call)} {names.get(event.source) ?? event.source},{' '}
-                <When at={event.at} exact />
-              </span>
-              {event.message !== undefined && <span className="bad">{event.message}</span>}
-              {event.warnings.map((warning) => (
-                <span key={warning} className="bad">
-                  {words.warnings[warning]}
+              <span className="said">
+                <span className="quiet">
+                  {userOf(event.call)} {names.get(event.source) ?? event.source}
                 </span>
-              ))}
+                {event.message !== undefined && <span className="bad">{event.message}</span>}
+                {event.warnings.map((warning) => (
+                  <span key={warning} className="bad">
+                    {words.warnings[warning]}
+                  </span>
+                ))}
+              </span>
+              <span className="quiet">
+                <When at={event.at} />
+              </span>
             </summary>
             <JsonView label={words.call} value={event.call} />
             {event.destinations && (

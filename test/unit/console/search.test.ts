@@ -1,3 +1,4 @@
+import { barAt, barsOf, hasBars, timesOf } from '../../../console/src/deliveries/bars';
 import { checked, parseSearch, timeOf } from '../../../console/src/deliveries/search';
 
 describe('the search field of deliveries', () => {
@@ -65,3 +66,56 @@ describe('the search field of deliveries', () => {
     expect(timeOf('never', now)).toBe('never');
   });
 });
+
+describe('the bars above the list of deliveries', () => {
+  test.each([
+    ['', true],
+    ['destination=dst_1&since=1h', true],
+    ['status=dead&endedSince=2026-01-01T00%3A00%3A00.000Z', true],
+    // The numbers know neither users nor codes, and count ends only.
+    ['user=u-1', false],
+    ['status=dead&code=422', false],
+    ['status=pending', false],
+  ])('are there for the filters "%s": %s', (filters, isThere) => {
+    expect(hasBars(filters)).toBe(isThere);
+  });
+
+  test('show what the status selects, in every step until the end', () => {
+    const totals = { ...ZERO, delivered: 5, dead: 2 };
+    const counted = { since: at(0), stepSeconds: 60, series: [{ at: at(1), ...totals }] };
+    const numbers = (status: string) =>
+      barsOf(counted, status, Date.parse(at(2))).map(({ delivered, dead }) => [delivered, dead]);
+    expect(numbers('')).toEqual([
+      [0, 0],
+      [5, 2],
+    ]);
+    expect(numbers('dead')[1]).toEqual([0, 2]);
+    expect(numbers('delivered')[1]).toEqual([5, 0]);
+    expect(timesOf('dead').since).toBe('endedSince');
+    expect(timesOf('').since).toBe('since');
+  });
+
+  test.each([
+    [-0.1, 0],
+    [0, 0],
+    [0.49, 1],
+    [0.5, 2],
+    [1, 3],
+  ])('of four, the one at %s of the width has the index %s', (share, index) => {
+    expect(barAt(share, 4)).toBe(index);
+  });
+});
+
+const ZERO = {
+  delivered: 0,
+  partlyDelivered: 0,
+  dead: 0,
+  cancelled: 0,
+  attempts: 0,
+  failedAttempts: 0,
+  latencyMs: { p50: null, p95: null },
+};
+
+function at(minutes: number): string {
+  return new Date(Date.UTC(2026, 0, 1) + minutes * 60_000).toISOString();
+}
