@@ -31,6 +31,7 @@ import {
 } from '../../services/control/auth/store';
 import {
   beginPositions,
+  type Move,
   movePositions,
   readPositions,
 } from '../../services/control/reading/positions';
@@ -1171,13 +1172,19 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   test('updates stored positions only from their current values, all of them or none', async () => {
     const since = { sinceMs: 1, readMs: 1 };
-    await beginPositions(database, 'one', [{ partition: 0, next: 5, ...since }]);
+    const unnamed = { last: null, ...since };
+    await beginPositions(database, 'one', [{ partition: 0, next: 5, ...unnamed }]);
     await beginPositions(database, 'one', [
-      { partition: 0, next: 9, ...since },
-      { partition: 1, next: 2, ...since },
+      { partition: 0, next: 9, ...unnamed },
+      { partition: 1, next: 2, ...unnamed },
     ]);
-    await beginPositions(database, 'two', [{ partition: 0, next: 3, ...since }]);
-    const move = (...moves: { partition: number; from: number; to: number }[]) =>
+    await beginPositions(database, 'two', [{ partition: 0, next: 3, ...unnamed }]);
+    /** The place behind a record that a leader of this epoch appended. */
+    const place = (next: number, epoch?: number): Move['from'] => ({
+      next,
+      last: epoch === undefined ? null : [next - 1, epoch, 7],
+    });
+    const move = (...moves: Omit<Move, 'readMs'>[]) =>
       database.transaction((queries) =>
         movePositions(
           queries,
@@ -1185,13 +1192,13 @@ describe.each(Object.keys(kinds))('%s', (name) => {
           moves.map((each) => ({ ...each, readMs: 7 })),
         ),
       );
-    expect(await move({ partition: 0, from: 5, to: 8 }, { partition: 1, from: 2, to: 0 })).toBe(
-      true,
-    );
-    expect(await move({ partition: 0, from: 8, to: 9 }, { partition: 1, from: 2, to: 3 })).toBe(
-      false,
-    );
-    expect(await move({ partition: 2, from: 0, to: 1 })).toBe(false);
+    const both = { partition: 0, from: place(5), to: place(8, 0) };
+    expect(await move(both, { partition: 1, from: place(2), to: place(0, 0) })).toBe(true);
+    const onlyOne = { partition: 0, from: place(8, 0), to: place(9, 0) };
+    expect(await move(onlyOne, { partition: 1, from: place(2), to: place(3, 0) })).toBe(false);
+    expect(await move({ partition: 2, from: place(0), to: place(1, 0) })).toBe(false);
+    // Another log, in which other records have the same offsets.
+    expect(await move({ partition: 0, from: place(8, 1), to: place(9, 1) })).toBe(false);
     const next = async (reader: string) =>
       [...(await readPositions(database, reader)).values()].map((each) => each.next);
     expect([await next('one'), await next('two')]).toEqual([[8, 0], [3]]);

@@ -126,6 +126,8 @@ const TABLES: readonly string[] = [
      reader text not null,
      partition int not null,
      next bigint not null,
+     -- names the record before it (Mark), as JSON
+     last text not null,
      since_ms bigint not null,
      read_ms bigint not null,
      primary key (reader, partition)
@@ -200,8 +202,8 @@ const TABLES: readonly string[] = [
   'create index on waypost.search_chunks (to_ms, seq)',
 ];
 
-/** The version of `TABLES`. Builds before the first release counted to 24. */
-const TABLES_VERSION = 25;
+/** The version of `TABLES`. Builds before the first release counted to 25. */
+const TABLES_VERSION = 26;
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */
 const LOCK = 7_290_316;
