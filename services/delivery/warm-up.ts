@@ -169,6 +169,7 @@ function recordOf(n: number, done: () => void): OpenRecord {
     topic: WEBHOOKS,
     partition: 0,
     offset: n,
+    epoch: 0,
     timestampMs: now,
     headers,
     isRevoking: false,

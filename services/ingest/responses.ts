@@ -88,6 +88,11 @@ export function refusal(code: RefusalCode, headers?: Record<string, string>): Ht
   };
 }
 
+/** Returns the message for people beside the code. */
+export function refusalMessage(code: RefusalCode): string {
+  return REFUSALS[code].message;
+}
+
 /** @param waitMs until the next request can pass */
 export function rateLimited(waitMs: number): HttpResponse {
   return refusal('rate_limited', { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) });

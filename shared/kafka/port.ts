@@ -24,6 +24,8 @@ export interface InRecord {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
+  /** of the leader that appended it */
+  readonly epoch: number;
   /** ms since 1970, by the broker's clock (LogAppendTime) */
   readonly timestampMs: number;
   readonly key: Buffer | null;
@@ -264,6 +266,11 @@ export interface Fetched {
   end: number;
   /** true if the offset is before the first retained record, or behind the end */
   gone: boolean;
+  /**
+   * differs between two reads if the log may have been cut, or its topic made again, between them:
+   * the leader, its epoch or its connection is another, or the topic has another id
+   */
+  era: string;
 }
 
 /** The offsets of a partition: from `low` to before `high`. */

@@ -10,6 +10,7 @@ import { administration } from '../support/console/administration';
 import { audiences } from '../support/console/audiences';
 import { endpoints, openSection } from '../support/console/endpoints';
 import { chooseMarkedTexts, unmarkedTexts } from '../support/console/texts';
+import { libraryAccepts } from '../support/verify-signature';
 
 /**
  * The console in a real browser, on the whole system: the visible pages, and secrets that no page
@@ -147,17 +148,25 @@ story(
   async () => {
     const { page } = tab;
     await page.goto(at('/connect'));
-    await page.getByRole('link', { name: 'Choose Webhooks' }).waitFor();
-    await isGoodEverywhere();
-    await page.getByRole('link', { name: 'Choose Webhooks' }).click();
-
-    await page.getByLabel(/Name your first source|New source name/).fill('Mobile app');
+    await page.getByLabel('Name of the source').fill('Mobile app');
     await page.getByRole('button', { name: 'Create source' }).click();
     await page.getByText('Mobile app', { exact: true }).waitFor();
     await isGoodEverywhere();
     await page.getByRole('button', { name: 'Continue' }).click();
 
+    // A card fills what a person would look up, and leaves what they have typed.
     const address = page.getByLabel('Address');
+    await page.getByRole('radio', { name: /^PagerDuty/ }).check();
+    await eventually(async () =>
+      expect(await address.inputValue()).toBe('https://events.pagerduty.com/v2/enqueue'),
+    );
+    await page.getByLabel('Routing key').waitFor();
+    await page.getByText('PagerDuty does not check signatures').waitFor();
+    await isGoodEverywhere();
+    await page.getByRole('radio', { name: /^Webhook/ }).check();
+    await page.getByText('PagerDuty does not check signatures').waitFor({ state: 'detached' });
+
+    const steps = page.getByRole('list', { name: 'Steps' });
     await address.first().fill('nowhere');
     await page.getByText('It must start with http:// or https://').waitFor();
     await page.getByRole('button', { name: 'Save and continue', disabled: true }).waitFor();
@@ -172,42 +181,77 @@ story(
     }
     await page.getByRole('button', { name: 'Add another URL' }).waitFor({ state: 'detached' });
     for (let i = 5; i > 2; i--) await page.getByRole('button', { name: `Remove URL ${i}` }).click();
+    const secret = await page.getByLabel('Shared secret', { exact: true }).inputValue();
+    expect(secret).toMatch(/^whsec_/);
+    await page.getByRole('button', { name: 'Copy the shared secret' }).waitFor();
     await isGoodEverywhere();
+    for (const path of ['/first', '/further-2']) {
+      stage.sink.on(path, { status: 401, body: '{"why":"no_signature"}' });
+    }
     await page.getByRole('button', { name: 'Save and continue' }).click();
 
-    // Delivery may read the destination a moment after the page.
-    await eventually(
-      async () => {
-        await page.getByRole('button', { name: 'Send a test' }).click();
-        await page.getByText('Test delivered').waitFor({ timeout: 4_000 });
-      },
-      { deadlineMs: 90_000 },
-    );
+    // A failed test says why, with the response open, and is not ticked off.
+    const sendTest = async (says: string) => {
+      // Delivery may read the destination a moment after the page.
+      await eventually(
+        async () => {
+          await page.getByRole('button', { name: 'Send a test' }).click();
+          await page.getByText(says).waitFor({ timeout: 4_000 });
+        },
+        { deadlineMs: 90_000 },
+      );
+    };
+    await sendTest('Why: HTTP 401.');
+    await page.getByText('It refuses the sender.').waitFor();
+    await page.getByText('"no_signature"').waitFor();
+    await steps.getByText('Test (failed)').waitFor();
+    await page.getByRole('link', { name: 'Go on anyway' }).waitFor();
+    const [refusedTest] = stage.sink.received('/first');
+    expect(libraryAccepts(secret, refusedTest!)).toBe(true);
+    await isGoodEverywhere();
+    await page.getByRole('link', { name: 'Go on anyway' }).click();
+    await page.getByText('The test failed', { exact: true }).waitFor();
+    await steps.getByText('Test (failed)').waitFor();
+    await steps.getByRole('link', { name: 'Test' }).click();
+
+    for (const path of ['/first', '/further-2']) stage.sink.on(path, { status: 200 });
+    await sendTest('Test delivered');
     await page.getByText(stage.sink.url('/further-2')).waitFor();
+    await steps.getByText('Test (done)').waitFor();
     await isGoodEverywhere();
 
-    // Back to an earlier step, within the path.
-    await page.getByRole('link', { name: 'Change the URLs' }).click();
+    // Back to an earlier step, within the path. Another administrator saves first: neither change
+    // is overwritten unseen.
+    await page.getByRole('link', { name: 'Change the endpoint' }).click();
     await page.getByText('✓ Valid URL').first().waitFor();
+    const id = /\/connect\/([^/]+)\/endpoint/.exec(page.url())![1]!;
+    await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 50 });
+    await page.getByLabel(/^Name/).fill('First receiver');
     await page.getByRole('button', { name: 'Save and test' }).click();
-    await page.getByRole('link', { name: 'Continue' }).click();
-    await page.getByLabel('Shared secret').fill('planted-shared-secret');
+    await page.getByText('Someone else changed this while you were editing').waitFor();
+    await page.getByRole('button', { name: 'Keep both changes' }).click();
+    await page.getByRole('link', { name: 'Skip the test' }).waitFor();
+    await refused(412);
+
+    // Everything else is under Settings.
+    await page.goto(at(`/destinations/${id}/settings`));
+    await page.getByLabel('Replace the shared secret').fill('planted-shared-secret');
     await page.getByRole('button', { name: 'Add a header' }).first().click();
     await page.getByLabel('Header').first().fill('X-Api-Key');
     await page.getByLabel('Value').first().fill('planted-header-value');
-    await isGoodEverywhere();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('No unsaved changes').waitFor();
 
-    // Another administrator saves first: neither change is overwritten unseen.
-    const id = /\/connect\/([^/]+)\/settings/.exec(page.url())![1]!;
-    await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 50 });
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByText('Someone else changed this while you were editing').waitFor();
-    await page.getByRole('button', { name: 'Keep both changes' }).click();
-
+    await page.goto(at(`/connect/${id}/live`));
+    await page.getByText('The endpoint is not tested').waitFor();
     await page.getByRole('button', { name: 'Enable', exact: true }).waitFor();
     const { body: stored } = await stage.system.control('GET', `/destinations/${id}`);
-    expect(stored).toMatchObject({ maxPerSecond: 50, hasSharedSecret: true, enabled: false });
-    await refused(412);
+    expect(stored).toMatchObject({
+      name: 'First receiver',
+      maxPerSecond: 50,
+      hasSharedSecret: true,
+      enabled: false,
+    });
     await isGoodEverywhere();
     await page.getByRole('button', { name: 'Enable', exact: true }).click();
     await page.getByText('Waiting for the first event').waitFor();
@@ -595,8 +639,10 @@ story(
       expect(body).toMatchObject({ filter: 'event == "Nothing"' });
     });
 
-    await page.goto(at(`/sources/${shop.id}`));
+    await page.goto(at(`/sources/${shop.id}/settings`));
     await page.getByText('No request exceeded the limits in the last 24 hours.').waitFor();
+    await isGood();
+    await page.goto(at(`/sources/${shop.id}`));
     await page.getByRole('button', { name: 'Block Cart Viewed' }).click();
     await page.getByRole('button', { name: 'Unblock Cart Viewed' }).waitFor();
     await isGood();
@@ -649,7 +695,11 @@ const pages = (): [path: string, heading: string, shows: string | RegExp][] => [
   [`/destinations/${hooks.crm.id}/settings`, 'CRM', 'No unsaved changes'],
   [`/destinations/${hooks.crm.id}/changes`, 'CRM', 'created'],
   ['/sources', 'Sources', 'Web shop'],
-  [`/sources/${shop.id}`, 'Web shop', 'on'],
+  [`/sources/${shop.id}`, 'Web shop', 'Last calls'],
+  [`/sources/${shop.id}/calls`, 'Web shop', 'live'],
+  [`/sources/${shop.id}/code`, 'Web shop', 'Send calls'],
+  [`/sources/${shop.id}/settings`, 'Web shop', 'Limits and sender'],
+  [`/sources/${shop.id}/changes`, 'Web shop', 'created'],
   ['/audiences', 'Audiences', 'No audiences yet'],
   ['/audiences/new', 'Build an audience', 'Not yet: Enter a name'],
   ['/deletions', 'Deletions', 'No deletions yet'],
@@ -735,7 +785,7 @@ story(
     await openMenu(/^Signed in/);
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await enter(token.token);
-    for (const [path, heading] of pages().slice(0, 10)) {
+    for (const [path, heading] of pages().slice(0, 14)) {
       await page.goto(at(path));
       await page.getByRole('heading', { name: heading, exact: true }).waitFor();
     }
@@ -777,10 +827,11 @@ story(
       '/audiences/new?by=list',
       `/deliveries/${delivery}`,
       '/connect',
-      '/connect/new?type=webhooks',
-      `/connect/new?type=webhooks&sources=${shop.id}`,
+      `/connect/new?sources=${shop.id}`,
       '/no/such/page',
-      ...['settings', 'switch', 'live'].map((step) => `/connect/${hooks.ledger.id}/${step}`),
+      ...['source', 'endpoint', 'test?test=failed', 'live'].map(
+        (step) => `/connect/${hooks.ledger.id}/${step}`,
+      ),
     ];
     /** findings of all pages, so that one run shows them all */
     const found: string[] = [];
@@ -852,7 +903,7 @@ story(
   'the code for a page warns of the key of a server, and creates a source whose key is public',
   async () => {
     const { page } = tab;
-    await page.goto(at(`/sources/${shop.id}`));
+    await page.goto(at(`/sources/${shop.id}/code`));
     const warning = page.getByText('The write key of this source is secret');
     await page.getByText('Browser', { exact: true }).click();
     await warning.waitFor();
@@ -864,18 +915,22 @@ story(
     await page.getByText('Browser', { exact: true }).click();
     await page.getByRole('region', { name: 'code for Browser' }).waitFor();
     await warning.waitFor({ state: 'detached' });
-    const id = page.url().split('/').at(-1)!;
-    const { body: made } = await stage.system.control('GET', `/sources/${id}`);
+    const { body: made } = await stage.system.control('GET', `/sources/${sourceIn(page.url())}`);
     expect(made).toMatchObject({ name: 'Web shop (pages)', trust: 'browser' });
 
     await page.goto(at('/sources'));
-    await page.getByLabel('New source name').fill('App');
+    await page.getByRole('button', { name: 'New source' }).click();
+    await page.getByLabel('Name of the source').fill('App');
     await page.getByLabel('Its calls come from').selectOption('a page or an app');
     await page.getByRole('button', { name: 'Create source' }).click();
     await page.getByRole('heading', { name: 'App' }).waitFor();
-    const app = page.url().split('/').at(-1)!;
-    const { body: ofPage } = await stage.system.control('GET', `/sources/${app}`);
+    const { body: ofPage } = await stage.system.control('GET', `/sources/${sourceIn(page.url())}`);
     expect(ofPage).toMatchObject({ name: 'App', trust: 'browser' });
   },
   MINUTES,
 );
+
+/** Returns the id of the source whose page has this address. */
+function sourceIn(url: string): string {
+  return /\/sources\/([^/]+)/.exec(url)![1]!;
+}

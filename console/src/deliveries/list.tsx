@@ -9,6 +9,7 @@ import { goesOnInWords } from '../lib/goes-on';
 import { codeInWords, count, reasonInWords } from '../lib/labels';
 import { linkOf, rowOf, useReturn } from '../lib/return';
 import { useMay } from '../lib/session';
+import { SendFirst } from '../source/send-first';
 import { type Filters, Pager, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
 import { Empty, number, Pill, Table, TextLink, Unread, When } from '../ui/ui';
@@ -293,14 +294,7 @@ function Nothing({ filters }: { filters: Filters }) {
   }
   return (
     <Empty title={words.noDeliveriesYet}>
-      <Text>{words.noDeliveriesHint}</Text>
-      <Text>
-        {words.sendFirst(
-          <TextLink to="/sources">{words.aSource}</TextLink>,
-          <TextLink to="/debugger">{words.theEvents}</TextLink>,
-        )}
-      </Text>
-      <TextLink to={lookupOf(filters)}>{words.lookUp}</TextLink>
+      <SendFirst />
     </Empty>
   );
 }
@@ -385,7 +379,11 @@ function Cell({ children, title = children }: { children: string; title?: string
 }
 
 /** Why it waits or ended, and what follows. */
-function whyOf({ status, reason, goesOn }: Row): string {
+export function whyOf({
+  status,
+  reason,
+  goesOn,
+}: Pick<Row, 'status' | 'reason' | 'goesOn'>): string {
   const parts = [
     isDelivered(status) ? '' : reasonInWords(reason),
     goesOn ? goesOnInWords(goesOn, reason, Date.now()) : '',

@@ -3,7 +3,6 @@ import { count, counted } from './counts';
 /** Texts of the settings of a destination. */
 export const endpoint = {
   draft: {
-    suggestedName: 'Webhooks',
     enterName: 'Enter a name',
   },
   editForm: {

@@ -188,6 +188,8 @@ export const lib = {
   },
   snippets: {
     browser: 'Browser',
+    waypostNode: 'Node (Waypost)',
+    waypostGo: 'Go (Waypost)',
   },
   problems: {
     unreachable: 'Waypost is unreachable. Is the control service running?',

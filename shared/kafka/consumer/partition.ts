@@ -258,6 +258,9 @@ export class ConsumedRecord implements OpenRecord {
   get partition(): number {
     return this.owner.number;
   }
+  get epoch(): number {
+    return this.#part.epoch;
+  }
   get timestampMs(): number {
     return this.#part.timestamp;
   }

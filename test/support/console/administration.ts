@@ -97,7 +97,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
   'a rotated write key stays valid during the overlap, and the page shows code with the new key':
     async ({ stage, tab, shop, isGood }) => {
       const { page } = tab;
-      await page.goto(`${stage.system.controlUrl}/sources/${shop.id}`);
+      await page.goto(`${stage.system.controlUrl}/sources/${shop.id}/settings`);
       await page.getByLabel('Overlap').fill('2h');
       await page.getByRole('button', { name: 'Rotate the key' }).click();
       await confirm(tab, 'Rotate the write key?', 'Rotate the key');
@@ -105,6 +105,8 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
       const { body: source } = await stage.system.control('GET', `/sources/${shop.id}`);
       expect(source.oldWriteKeys).toMatchObject([{ key: shop.writeKey }]);
       await page.getByText(String(source.writeKey)).first().waitFor();
+      await isGood();
+      await page.getByRole('link', { name: 'Code', exact: true }).click();
       expect(
         await page
           .getByRole('region', { name: /^code for/ })

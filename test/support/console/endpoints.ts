@@ -30,10 +30,9 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
         );
         expect(body.data).toHaveLength(1);
       });
-      await page.goto(`${stage.system.controlUrl}/connect/new?type=webhooks&sources=${shop.id}`);
+      await page.goto(`${stage.system.controlUrl}/connect/new?sources=${shop.id}`);
+      await page.getByRole('radio', { name: /^OAuth2/ }).check();
       await page.getByLabel('Address').fill(stage.sink.url('/slack'));
-      await openSection(page, 'Authentication');
-      await page.getByLabel('Authenticate by').selectOption('oauth2');
       await page.getByLabel('Token URL').fill(stage.sink.url('/token'));
       await page.getByLabel('Client id').fill('waypost');
       await page.getByLabel('Client secret').fill(SECRET);
