@@ -70,7 +70,12 @@ import { REPLAYED } from '../../shared/model/reasons';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type Filter } from '../../services/control/history/filter';
-import { addCounts, keepCounts } from '../../services/control/history/stored-counts';
+import {
+  CountSums,
+  type Kind as CountKind,
+  type MinuteCount,
+} from '../../services/control/history/minute-counts';
+import { addCounts, ALL, keepCounts } from '../../services/control/history/stored-counts';
 import { type TablePartition } from '../../services/control/history/table-partitions';
 import { type DeliveryRow } from '../../services/control/history/delivery-row';
 import {
@@ -189,6 +194,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       await database.query(`delete from waypost.${table}`);
     }
     await database.query(`delete from waypost.meta where key <> 'version'`);
+    await database.query('update waypost.counted set minutes_from = 0, hours_to = 0');
     parts = [];
   });
   const record = (...events: (DeliveryEvent | CircuitEvent)[]) =>
@@ -202,10 +208,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
         part,
       ])
     ).length;
-  const total = async (what: string) =>
-    (await countsBetween(database, { sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER }))
-      .filter((each) => each.what === what)
-      .reduce((sum, { count }) => sum + count, 0);
+  const total = async (kind: CountKind) => {
+    const ever = { sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER };
+    return (await countsBetween(database, ever, [ALL]))[0]?.[kind] ?? 0;
+  };
 
   test('creates its tables once', async () => {
     const tables = () =>
@@ -404,7 +410,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query('update waypost.parts set indexed = false');
     const tooLong = randomBytes(15_000).toString('base64');
     await database.query(`update waypost.${bad!} set type = $1`, [tooLong]);
-    await database.query(`insert into waypost.counts values ('dst_1', 60, 0, 'delivered', 1)`);
+    await database.query(`insert into waypost.counts values ('', 60, 0, 1, 0, 1, 0, 0, 0, '0:1')`);
     const failures: string[] = [];
     const onFailure = (what: string) => failures.push(what);
     parts = await keepWithin(database, { forMs: days(10), maxBytes: 1e12 }, days(3), { onFailure });
@@ -619,18 +625,20 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       what: 'delivered',
       count: 1,
     });
-    await addCounts(database, [count(30, 0), count(30, 1), count(25, 5), count(23, 1)]);
-    await addCounts(database, [count(30, 2), count(0, 29), count(0, 7, 'dst_2')]);
+    const add = (...counts: MinuteCount[]) =>
+      database.transaction((queries) => addCounts(queries, new CountSums(counts)));
+    await add(count(30, 0), count(30, 1), count(25, 5), count(23, 1));
+    await add(count(30, 2), count(0, 29), count(0, 7, 'dst_2'));
     const since = (hours: number) => ({ sinceMs: (1_000 - hours) * HOUR, untilMs: nowMs });
     const sums = async (span = since(40)) =>
-      (await countsBetween(database, span)).map(({ destination, count: sum }) => [
-        destination,
-        sum,
-      ]);
-    const steps = async (stepMs: number, destination?: string, span = since(40)) =>
-      (await countsInSteps(database, { ...span, stepMs, destination })).map(
-        ({ at, count: sum }) => [1_000 - at / HOUR, sum],
+      (await countsBetween(database, span, ['dst_1', 'dst_2'])).map(
+        ({ destination, delivered }) => [destination, delivered],
       );
+    const steps = async (stepMs: number, destination?: string, span = since(40)) =>
+      (await countsInSteps(database, { ...span, stepMs, destination })).map(({ at, delivered }) => [
+        1_000 - at / HOUR,
+        delivered,
+      ]);
     const rows = async () =>
       (await database.query<{ rows: number }>('select count(*) as rows from waypost.counts'))[0]!;
     const check = async () => {
@@ -659,12 +667,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const all = (await rows()).rows;
     const keep = { sinceMs: 0, maxBytes: 1e9 };
     await keepCounts(database, keep, nowMs);
-    expect((await rows()).rows).toBe(all - 8);
+    // The four minutes before the last day went, of one destination and of all. The hours came.
+    expect((await rows()).rows).toBe(all - 8 + 2 * 4);
     await check();
-    await addCounts(database, [
-      { ...count(30, 7), count: 2 },
-      { ...count(30, 7), count: -2 },
-    ]);
+    await add({ ...count(30, 7), count: 2 }, { ...count(30, 7), count: -2 });
     await check();
     await keepCounts(database, { ...keep, sinceMs: nowMs - 24 * HOUR }, nowMs);
     expect(new Map((await sums()) as [string, number][])).toEqual(
@@ -676,16 +682,18 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query('analyze waypost.counts');
     await keepCounts(database, { ...keep, maxBytes: 4 * 9 * 181 }, nowMs);
     // The latest minutes and the hours of the day remain, after its other minutes were too much.
-    expect((await rows()).rows).toBe(7);
+    expect((await rows()).rows).toBe(8);
     expect(new Map((await sums()) as [string, number][]).get('dst_2')).toBe(1);
-    // Afterwards there is room, and a late count is alone in one of the minutes that went.
-    const before = await sums();
+    // Afterwards there is room, and a late count comes for one of the minutes that went.
     await keepCounts(database, keep, nowMs);
-    await addCounts(database, [
-      { ...count(20, 7), count: 2 },
-      { ...count(20, 7), count: -2 },
-    ]);
-    expect(await sums()).toEqual(before);
+    await add(count(23, 7, 'dst_2'), count(20, 7, 'dst_2'));
+    for (const stepMs of [HOUR, HOUR / 2]) {
+      expect(await steps(stepMs)).toEqual([
+        [23, 2],
+        [20, 1],
+        [0, 2],
+      ]);
+    }
   });
 
   test('finds every delivery of one moment once, whatever its collation is', async () => {
@@ -1033,7 +1041,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
     test('and a database that refuses a row stores none of them', async () => {
       const admit = async ({ query }: Transaction) => {
-        await query('alter table waypost.counts add constraint nothing check (count < 0)');
+        await query('alter table waypost.counts add constraint nothing check (attempts < 0)');
         return () => true;
       };
       const refused = storeEvents(database, [failure(1, 'one')], parts, admit);
