@@ -222,6 +222,15 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   /** of a partition, with its primary key */
+  /** Notes the plan of each query. */
+  const explaining = (plans: string[]): Database => ({
+    ...database,
+    query: async (sql, params) => {
+      plans.push(JSON.stringify(await database.query(`explain ${sql}`, params)));
+      return database.query(sql, params);
+    },
+  });
+
   const INDEXES = 16;
   test('creates the indexes of a partition when complete, or immediately on a server', async () => {
     await record(anEvent());
@@ -255,13 +264,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const settledAt = (await getDelivery(database, 'dlv_0'))!.settledAt!;
     const range = { endedSince: settledAt + 20_000, endedUntil: settledAt + 30_000 };
     const plans: string[] = [];
-    const explained: Database = {
-      ...database,
-      query: async (sql, params) => {
-        plans.push(JSON.stringify(await database.query(`explain ${sql}`, params)));
-        return database.query(sql, params);
-      },
-    };
+    const explained = explaining(plans);
     const filter: Filter = { status: 'dead', ...range };
     const found = (await listDeliveries(explained, filter, { limit: 50 })).map(({ id }) => id);
     expect(found).toEqual(['dlv_29', 'dlv_28', 'dlv_26', 'dlv_25', 'dlv_23', 'dlv_22', 'dlv_20']);
@@ -270,6 +273,23 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect.stringContaining('_by_ended'),
       expect.stringContaining('_by_ended'),
     ]);
+  });
+
+  test('finds attempted deliveries in an index, behind many that wait without an attempt', async () => {
+    await record(aWait({ delivery: 'dlv_0' }));
+    await database.query(
+      `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status,
+         expires_at, replay, hop, made, test, record, tries)
+       select accepted_at + n, 'dlv_' || n, message, source, destination, type, user_id, status,
+         expires_at, replay, hop, case when n < 5 then 1 else 0 end, test, record, tries
+       from waypost.deliveries cross join generate_series(1, 9000) n where id = 'dlv_0'`,
+    );
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
+    const filter: Filter = { destination: 'dst_1', attempted: true };
+    const plans: string[] = [];
+    const found = await listDeliveries(explaining(plans), filter, { limit: 3 });
+    expect(found.map(({ id }) => id)).toEqual(['dlv_4', 'dlv_3', 'dlv_2']);
+    expect(plans).toEqual([expect.stringMatching(/_by_destination.*Index Cond.*made > 0/)]);
   });
 
   test('runs each migration once', async () => {
