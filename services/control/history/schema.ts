@@ -62,14 +62,22 @@ const TABLES: readonly string[] = [
      destination ${ID} not null,
      minutes smallint not null,
      minute bigint not null,
-     what text collate "C" not null,
-     count bigint not null,
-     primary key (destination, minutes, minute, what)
-   )`,
+     attempts int not null,
+     failed int not null,
+     delivered int not null,
+     partly int not null,
+     dead int not null,
+     cancelled int not null,
+     took text not null,
+     primary key (destination, minutes, minute)
+   ) with (fillfactor = 50)`,
+  // One row, which is locked by who changes counts (stored-counts.ts).
+  'create table waypost.counted (minutes_from bigint not null, hours_to bigint not null)',
+  'insert into waypost.counted values (0, 0)',
   // Retention finds old rows by it, and counts the rows of each hour.
   'create index counts_by_minute on waypost.counts (minutes, minute)',
   // The overview looks for destinations with trouble among all.
-  `create index counts_of_trouble on waypost.counts (minutes, minute) where what in ('dead', 'failed')`,
+  `create index counts_of_trouble on waypost.counts (minutes, minute) where dead <> 0 or failed <> 0`,
   `create table waypost.circuits (
      destination text not null,
      url text not null,
