@@ -4,6 +4,7 @@ import {
   changed,
   count,
   durationField,
+  idList,
   list,
   name,
   namePart,
@@ -110,6 +111,7 @@ export const SOURCE_OPERATIONS = {
     ok: [200, 'Sources'],
     query: pageParameters.extend({
       q: namePart,
+      ids: idList,
       state: z.enum(['enabled', 'disabled']).optional(),
       sort: sortBy(['name', 'lastCall']).meta({
         description:

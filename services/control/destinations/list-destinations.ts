@@ -31,9 +31,9 @@ export async function listDestinations<V>(
   query: ListQuery,
   view: (entry: Entry<Destination>) => V,
 ) {
-  const { q, state, sort } = query;
+  const { state, sort } = query;
   const all = deps.entries.list('destination');
-  const isShown = ({ data }: Entry<Destination>) => data.id !== ALERTS_ID && isNamed(data, q);
+  const isShown = ({ data }: Entry<Destination>) => data.id !== ALERTS_ID && isNamed(data, query);
   const column = sort?.replace('-', '') as Column | 'name' | undefined;
   if (column === undefined && state === undefined) return pageOfEntries(all, query, view, isShown);
   const named = all.filter(isShown);
