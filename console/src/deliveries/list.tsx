@@ -12,6 +12,7 @@ import { useMay } from '../lib/session';
 import { type Filters, Pager, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
 import { Empty, number, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Histogram } from './histogram';
 import { DeliveryPanel } from './panel';
 import { timeOf } from './search';
 import { SearchField } from './search-field';
@@ -39,6 +40,7 @@ const FILTERS = [
   'until',
   'endedSince',
   'endedUntil',
+  'counted',
   'after',
 ] as const;
 
@@ -77,6 +79,7 @@ export function DeliveryList({ destination }: Props) {
         )}
       </div>
       <ViewTabs list="deliveries" filters={filters} tabs={TABS} />
+      <Histogram filters={filters} {...defined({ destination })} />
       {read.data?.data.searched && <Searched {...read.data.data.searched} />}
       {read.data && !read.error ? (
         <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
@@ -106,21 +109,17 @@ function useTotal({ after: _, ...query }: Query) {
 /** The shortest text that the API searches for. */
 const MIN_SEARCH = 3;
 
-/**
- * Returns the filters for the API, without a search that the user has only begun to type. The time
- * of the end finds dead deliveries only, so another status sets it aside.
- */
+/** Returns the filters for the API, without a search that the user has only begun to type. */
 function queryOf(filters: Filters, destination: string | undefined) {
-  const { q, endedSince, endedUntil, ...others } = filters.query(FILTERS);
+  const { q, ...others } = filters.query(FILTERS);
   const time = (name: 'since' | 'until') =>
     filters.get(name) === '' ? undefined : timeOf(filters.get(name), Date.now());
   const query = {
     ...others,
     ...defined({ destination, since: time('since'), until: time('until') }),
   };
-  const ended = filters.get('status') === 'dead' ? defined({ endedSince, endedUntil }) : {};
   const searched = filters.get('q').length < MIN_SEARCH ? {} : { q };
-  return { ...query, ...ended, ...searched };
+  return { ...query, ...searched };
 }
 
 /** Says which part of the past a search covers. */
