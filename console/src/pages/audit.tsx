@@ -1,3 +1,4 @@
+import { Checkbox } from '@mantine/core';
 import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { type Audit as Response } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
@@ -14,22 +15,25 @@ import {
   useFilters,
 } from '../ui/filters';
 import { json } from '../ui/code';
-import { AdminsOnly, Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { AdminsOnly, Empty, NameLink, Page, Pill, Table, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.administration.audit;
 
-const FILTERS = ['kind', 'entry', 'by', 'since', 'until', 'after'] as const;
+const FILTERS = ['kind', 'entry', 'by', 'sessions', 'since', 'until', 'after'] as const;
 
 /** The audit log. Secrets read *** before and after. */
 export function Audit() {
   const filters = useFilters();
   const admin = useMay('GET /audit');
-  const read = useRead(
-    'GET /audit',
-    { query: { ...filters.query(FILTERS), total: 'true' } },
-    { enabled: admin, keep: true },
-  );
+  // Otherwise the sessions of a busy day hide what changed.
+  const withSessions = filters.get('sessions') === 'true' || filters.get('kind') === 'session';
+  const query = {
+    ...filters.query(FILTERS),
+    sessions: withSessions ? ('true' as const) : ('false' as const),
+    total: 'true' as const,
+  };
+  const read = useRead('GET /audit', { query }, { enabled: admin, keep: true });
   if (!admin) return <AdminsOnly title={words.audit} />;
   return (
     <Page title={words.audit}>
@@ -44,6 +48,12 @@ export function Audit() {
         />
         <TimeFilter filters={filters} name="since" label={words.from} />
         <TimeFilter filters={filters} name="until" label={words.before} />
+        <Checkbox
+          className="beside-field"
+          label={words.withSessions}
+          checked={withSessions}
+          onChange={(event) => filters.set('sessions', event.target.checked ? 'true' : '')}
+        />
       </FilterBar>
       {!read.data || read.error ? (
         <Unread read={read} what={words.theAudit} />
@@ -117,26 +127,43 @@ function Row({ change }: { change: Change }) {
         <When at={change.at} />
       </td>
       <td>
-        {change.by.name} ({roleInWords(change.by.role)})
+        <bdi>{change.by.name}</bdi> ({roleInWords(change.by.role)})
       </td>
       <td>
         <Pill kind={change.action} /> {codeInWords(change.kind)}{' '}
-        {place === undefined ? change.name : <TextLink to={place}>{change.name}</TextLink>}
-      </td>
-      <td>
-        {change.changes.length > 0 && (
-          <details>
-            <summary>{change.changes.map(({ field }) => field).join(', ')}</summary>
-            <ul className="plain">
-              {change.changes.map(({ field, from, to }) => (
-                <li key={field} className="break">
-                  {field}: {json(from)} → {json(to)}
-                </li>
-              ))}
-            </ul>
-          </details>
+        {place === undefined ? (
+          <bdi>{change.name}</bdi>
+        ) : (
+          <NameLink to={place} name={change.name} />
         )}
       </td>
+      <td className="break">
+        <Differences of={change.changes} />
+      </td>
     </tr>
+  );
+}
+
+/** A row has room for these. */
+const MOST_SHOWN = 3;
+
+/** What changed; of many fields only their names, until somebody unfolds them. */
+function Differences({ of: changes }: { of: Change['changes'] }) {
+  if (changes.length === 0) return null;
+  const list = (
+    <ul className="plain">
+      {changes.map(({ field, from, to }) => (
+        <li key={field} className="break">
+          {field}: {json(from)} → {json(to)}
+        </li>
+      ))}
+    </ul>
+  );
+  if (changes.length <= MOST_SHOWN) return list;
+  return (
+    <details>
+      <summary>{changes.map(({ field }) => field).join(', ')}</summary>
+      {list}
+    </details>
   );
 }
