@@ -148,6 +148,19 @@ export function whole(text: string, name: string, [min, max]: [min: number, max:
   return number;
 }
 
+/** @throws CliError if the text is not a number in that range, such as 50 or 0.5 */
+export function decimal(
+  text: string,
+  name: string,
+  [min, max]: [min: number, max: number],
+): number {
+  const number = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : NaN;
+  if (!(number >= min && number <= max)) {
+    throw usage(`${name} must be a number from ${String(min)} to ${String(max)}, not "${text}".`);
+  }
+  return number;
+}
+
 /** @throws CliError if the text is not one of the choices */
 export function oneOf<T extends string>(text: string, name: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === text);

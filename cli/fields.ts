@@ -1,7 +1,7 @@
 import { ALERTS_ID } from '../shared/model/config';
 import { Option } from 'commander';
 import { MESSAGE_TYPES } from '../shared/model/message';
-import { type CommandOption, oneOf, type Session, whole } from './command';
+import { type CommandOption, decimal, oneOf, type Session } from './command';
 import { find, idsOf, type NamedKind } from './entries';
 import { timeOf } from './time';
 
@@ -80,7 +80,7 @@ export function numberField(
   about: string,
   range: [min: number, max: number],
 ): Field<number> {
-  return { flags, about, read: (given: string, name) => whole(given, name, range) };
+  return { flags, about, read: (given: string, name) => decimal(given, name, range) };
 }
 
 interface Reference {

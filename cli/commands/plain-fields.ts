@@ -1,7 +1,7 @@
 import { type Destination, type Operations } from '../../shared/api/operations';
 import { compact } from '../../shared/collections/defined';
 import { PLAIN_FIELDS, type PlainField } from '../../shared/model/destination-fields';
-import { listOf, oneOf, whole } from '../command';
+import { decimal, listOf, oneOf, whole } from '../command';
 import { type Fields } from '../fields';
 
 /** The options and the lines of a destination's plain fields, from their table. */
@@ -22,8 +22,9 @@ export const PLAIN_OPTIONS = Object.fromEntries(
 function valueOf(given: string, flag: string, field: PlainField): string | string[] | number {
   switch (field.kind) {
     case 'number':
+      return decimal(given, flag, [field.least, field.most]);
     case 'integer':
-      return whole(given, flag, [Math.floor(field.least), field.most]);
+      return whole(given, flag, [field.least, field.most]);
     case 'choices':
       return listOf(given).map((choice) => oneOf(choice, flag, field.of));
     case 'switch':

@@ -23,7 +23,7 @@ const RATE: Fields<RecallOptions> = {
   maxPerSecond: numberField(
     '--max-per-second <n>',
     'with --destination: default a slow start',
-    [1, 10_000],
+    [0.1, 10_000],
   ),
 };
 

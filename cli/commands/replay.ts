@@ -68,7 +68,7 @@ const SCOPE: Fields<Operations['POST /replays']['body']> = {
     true,
   ),
   preview: flagField('--preview', 'wait for the count; send nothing', true),
-  maxPerSecond: numberField('--max-per-second <n>', 'default 200', [1, 10_000]),
+  maxPerSecond: numberField('--max-per-second <n>', 'default 200', [0.1, 10_000]),
 };
 
 export function addReplay(program: Group, { syntax, summary }: Listed): void {

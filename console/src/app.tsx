@@ -181,7 +181,7 @@ function Pages() {
       <Route path="replays/:id" element={<ReplayPage />} />
       <Route path="debugger" element={<Debugger />} />
       <Route path="sources" element={<Sources />} />
-      <Route path="sources/:id" element={<SourcePage />} />
+      <Route path="sources/:id/:tab?" element={<SourcePage />} />
       <Route path="audiences" element={<Audiences />} />
       <Route
         path="audiences/new"

@@ -5,7 +5,7 @@ import { type Name } from '../../shared/api/client';
 import { allows } from './lib/access';
 import { useRead } from './lib/api';
 import { DOCS } from './lib/docs';
-import { roleInWords } from './lib/labels';
+import { personInWords, roleInWords } from './lib/labels';
 import { useSession } from './lib/session';
 import { Palette } from './palette/palette';
 import { Icon, type IconName } from './ui/icons';
@@ -103,8 +103,7 @@ function User() {
   const { session, signOut } = useSession();
   // Otherwise Mantine adds an inline style, which the Content-Security-Policy refuses.
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true });
-  const isSettingsToken = session.name === 'WAYPOST_ADMIN_TOKEN';
-  const name = isSettingsToken ? words.administrator : session.name;
+  const name = personInWords(session.name);
   return (
     <Menu position="bottom-end" width={240}>
       <Menu.Target>

@@ -1,6 +1,7 @@
 import { type ConfigReader } from '../../shared/config/types';
 import { type FollowedDeletions } from '../../shared/deletions/reader';
 import { brokerClock } from '../../shared/kafka/broker-clock';
+import { meterCut } from '../../shared/kafka/metrics';
 import { type BatchProducer, type Consumption, type Kafka } from '../../shared/kafka/port';
 import { retryingReads } from '../../shared/kafka/scan';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../shared/kafka/topics';
@@ -9,6 +10,7 @@ import { type Log } from '../../shared/telemetry/log';
 import { type Definitions } from './definitions/compile';
 import { PartitionProcessors } from './profiles/partition-processors';
 import { otherPartitions } from './profiles/partition-state';
+import { PROFILES_GROUP } from './profiles/restore';
 import { Repartitioner, REPARTITION_GROUP, RepartitionProgress } from './repartition/repartitioner';
 
 /**
@@ -27,7 +29,6 @@ export interface PipelineOptions {
   onFatal: (error: unknown) => void;
 }
 
-const PROFILES_GROUP = 'audiences-profiles';
 const LINGER_MS = 10;
 /** Time that closing takes after the last record was begun. */
 const CLOSE_PRODUCERS_MS = 1_000;
@@ -64,6 +65,8 @@ export class Pipeline {
       (await kafka.ranges(PROFILES)).length,
     ];
     if (partitions !== before) throw otherPartitions(partitions, before);
+    // The series exists from the start, so that the first cut shows as an increase.
+    meterCut(PROFILES_GROUP, PROFILES, 0);
     const producing = {
       maxPendingBytes: Infinity,
       deliveryTimeoutMs: 'retry' as const,

@@ -40,11 +40,11 @@ const ASKS_EVERY_MS = 10_000;
  */
 const ARRIVED_EVERY_MS = 60_000;
 /**
- * Longer than retry works on a request, ms: afterwards nothing need be stopped. It returns some
+ * Longer than retry works on a request, ms: afterwards there is nothing to stop. Retry returns some
  * thousand deliveries a second, so a backlog of millions takes many minutes.
  */
 const KEPT_MS = 3_600_000;
-/** Most circuits close again before, by the calls that come anyway, ms. */
+/** Until then most circuits close by the calls that come anyway, ms. */
 const PROBES_AFTER_MS = 20_000;
 /** Retry probes for a day; an outage may last longer, ms. */
 const PROBES_AGAIN_MS = 43_200_000;
@@ -127,7 +127,7 @@ export class Recoveries {
       last?.recall !== undefined &&
       this.options.time.steadyMs() - last.decidedAt <= ARRIVED_EVERY_MS;
     if (isAsked) return;
-    // Of a process that was here before.
+    // It was parked by the process that had the partition before.
     if (reason === 'circuit_open' && !this.#open.has(endpoint.lane)) {
       this.#send({ kind: 'stop', recall: this.#probesId(endpoint) });
     }

@@ -23,8 +23,8 @@ export const SOCKETS: SocketSharesOptions = {
 };
 
 /**
- * Idle connections that a process may keep: an endpoint that gets a webhook now and then then needs
- * no handshake.
+ * Idle connections that a process may keep, so that an endpoint with few webhooks needs no
+ * handshake for each.
  */
 const IDLE = { least: 100, most: 10_000 };
 /**
@@ -54,9 +54,9 @@ export function mostConnections({ memoryBytes, openFiles }: ProcessLimits): numb
  */
 const QUEUED_PART = 1 / 2;
 /**
- * Even with very short tiers, a queue holds a job for as long as a request may take, or the backlog
- * of a restart would circle through Kafka, which costs more than delivering it (the simulator's
- * `sweep-wait`). It never holds one longer than a person would wait.
+ * Even with very short tiers, a queue holds a job for as long as a request may take: otherwise the
+ * backlog of a restart would circle through Kafka, which costs more than delivering it. It never
+ * holds one longer than a person would wait.
  */
 const LEAST_QUEUE_MS = 5_000;
 const MOST_QUEUE_MS = 10_000;
@@ -81,12 +81,11 @@ export function laneOptions(tiersMs: number[]): LaneOptions {
     // Enough for 200/s at 100 ms, and few enough to hang.
     start,
     // An eighth of the sockets: enough for 2,500/s to one endpoint at 100 ms. 512 would halve the
-    // time of a burst, and let four hanging endpoints take all sockets (`sweep-width`).
+    // time of a burst, and let four hanging endpoints take all sockets.
     ceiling: 256,
     circuit: {
-      // With five, an endpoint that fails three times in ten was diverted again and again (run the
-      // simulator's `sweep-failures`). A dead one gets no more requests with ten, since concurrent
-      // ones fail together.
+      // With five, deliveries to an endpoint that fails three times in ten were diverted again and
+      // again. A dead one gets no more requests with ten, since concurrent ones fail together.
       failuresToOpen: 10,
       // When fifty endpoints began to hang together, they held a thousand sockets, and took all of
       // the CPU when they timed out.

@@ -27,7 +27,7 @@ import { NameResolver } from './http/resolver';
 export const WEBHOOK_COUNT = 1_000;
 /** More than a record of `attempts` gathers before it is written. */
 export const AT_ONCE = 250;
-/** A machine without a free core for it does not get through all of them. */
+/** On a machine without a free core the webhooks do not all end within this time. */
 const MOST_MS = 3_000;
 const TIMEOUT_MS = 5_000;
 const MINUTE_MS = 60_000;
@@ -169,6 +169,7 @@ function recordOf(n: number, done: () => void): OpenRecord {
     topic: WEBHOOKS,
     partition: 0,
     offset: n,
+    epoch: 0,
     timestampMs: now,
     headers,
     isRevoking: false,

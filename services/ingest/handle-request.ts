@@ -5,13 +5,21 @@ import { type ConfigReader } from '../../shared/config/types';
 import { isFault, type ParsedRequest, type RequestFault } from './calls/parse-batch';
 import { type CallType } from '../../shared/model/message';
 import { type OutRecord } from '../../shared/kafka/port';
-import { type HttpResponse, badRequest, refusal, type RefusalCode, success } from './responses';
+import {
+  type HttpResponse,
+  badRequest,
+  refusal,
+  type RefusalCode,
+  refusalMessage,
+  success,
+} from './responses';
 import { namedKey, type Sources } from './write-key';
-import { MAX_BODY_BYTES, type ReadBody } from './read-body';
+import { MAX_BODY_BYTES, type ReadBody, type RefusedBody } from './read-body';
+import { excerptOf } from './calls/excerpt';
 import { toUtf8 } from './charset';
 import { type Admission } from './admission';
 import {
-  lostCode,
+  type LostBody,
   messageRecords,
   refusedRecord,
   rejectedRecords,
@@ -101,15 +109,18 @@ function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepare
   return typeof result === 'object' && 'messages' in result;
 }
 
-/** A body and the time when it was read. */
-interface Read {
+/** A request, and the time when its body was read. */
+interface Arrival {
   req: IncomingMessage;
-  kind: CallType | 'batch';
-  body: Buffer;
   /** ms since 1970 */
   receivedAtMs: number;
   /** by `performance.now()` */
   receivedSteadyMs: number;
+}
+
+interface Read extends Arrival {
+  kind: CallType | 'batch';
+  body: Buffer;
 }
 
 /** @param named the source whose key is named before the body */
@@ -126,6 +137,9 @@ async function prepare(
   }
   const receivedAtMs = parts.now();
   const receivedSteadyMs = performance.now();
+  if (!Buffer.isBuffer(raw)) {
+    return refuseUnread(parts, { req, receivedAtMs, receivedSteadyMs }, named, raw);
+  }
   let source = named;
   // The body of a limited address is decoded only if it names a source.
   if (!source && admission.isLimited(req)) {
@@ -137,7 +151,8 @@ async function prepare(
   if (limited) return limited;
   const body = given ?? toUtf8(raw, req.headers['content-type']);
   if (body.length > MAX_BODY_BYTES) {
-    return admission.faulty(req, refusal('body_too_large'), { source, bytes: raw.length });
+    const refused: RefusedBody = { code: 'body_too_large', beginning: raw, isCut: true };
+    return refuseUnread(parts, { req, receivedAtMs, receivedSteadyMs }, source, refused);
   }
   const read = { req, kind, body, receivedAtMs, receivedSteadyMs };
   return named
@@ -160,7 +175,7 @@ async function decideByBody(
   const refuse = (response: HttpResponse, calls?: number) =>
     admission.faulty(req, response, { source: charged, calls, bytes: body.length });
   if (isFault(parsed)) {
-    // A key that is not where it belongs says at least in whose debugger the loss is looked for.
+    // A key in the wrong place still names the source whose debugger shows the loss.
     const named = charged ?? sourceInText(body, sources);
     if (named) return admission.limited(named) ?? refuseBody(parts, read, named, parsed);
     return refuse(badRequest(parsed), parsed.callCount);
@@ -207,22 +222,66 @@ function decide(
   };
 }
 
+function refuseBody(
+  parts: RequestHandlerParts,
+  read: Read,
+  source: Source,
+  fault: RequestFault,
+): Prepared | HttpResponse {
+  const { body } = read;
+  const lost = {
+    code: fault.code === 'invalid_json' ? 'unreadable' : fault.code,
+    message: fault.message,
+    calls: fault.callCount ?? 1,
+    excerpt: excerptOf(body, 0, body.length),
+  };
+  return lose(parts, read, source, { ...lost, bytes: body.length, response: badRequest(fault) });
+}
+
+/**
+ * Refuses a body that is too large, or that cannot be decoded.
+ * @param named the source whose key is named before the body; else one of its beginning is searched
+ */
+function refuseUnread(
+  parts: RequestHandlerParts,
+  arrival: Arrival,
+  named: Source | undefined,
+  { code, beginning, isCut }: RefusedBody,
+): Prepared | HttpResponse {
+  const { admission, sources } = parts;
+  const { req } = arrival;
+  const bytes = beginning.length;
+  const source = named ?? sourceInText(beginning, sources);
+  if (!source) return admission.faulty(req, refusal(code), { source, bytes });
+  const text = toUtf8(beginning, req.headers['content-type']);
+  const lost = {
+    code,
+    message: refusalMessage(code),
+    calls: 1,
+    excerpt: excerptOf(text, 0, text.length, isCut),
+  };
+  return (
+    admission.limited(source) ??
+    lose(parts, arrival, source, { ...lost, bytes, response: refusal(code) })
+  );
+}
+
 /**
  * Refuses a body of which no call can be read. Clients delete the calls of such a body, so that
  * only the debugger shows that they existed.
  */
-function refuseBody(
+function lose(
   { admission }: RequestHandlerParts,
-  { req, body, receivedAtMs, receivedSteadyMs }: Read,
+  { req, receivedAtMs, receivedSteadyMs }: Arrival,
   source: Source,
-  fault: RequestFault,
+  lost: LostBody & { bytes: number; response: HttpResponse },
 ): Prepared | HttpResponse {
-  const calls = fault.callCount ?? 1;
-  const response = admission.faulty(req, badRequest(fault), { source, calls, bytes: body.length });
+  const { code, calls, bytes } = lost;
+  const response = admission.faulty(req, lost.response, { source, calls, bytes });
   return {
     messages: [],
-    rejectedRecords: [refusedRecord(source.id, fault, body, receivedAtMs)],
-    rejected: [{ code: lostCode(fault), count: calls }],
+    rejectedRecords: [refusedRecord(source.id, lost, receivedAtMs)],
+    rejected: [{ code, count: calls }],
     response,
     receivedSteadyMs,
   };

@@ -1,5 +1,5 @@
 import { type IncomingMessage } from 'node:http';
-import { gunzipSync } from 'node:zlib';
+import { constants, gunzipSync } from 'node:zlib';
 import { CompactingMap } from '../../shared/collections/compacting-map';
 import { type RefusalCode } from './responses';
 import { type BodyOwner } from './admission';
@@ -14,6 +14,8 @@ import { type BodyOwner } from './admission';
 export const MAX_BODY_BYTES = 512_000;
 /** Incompressible data grows a little in gzip: 5 bytes in each 16 KB, and the header. */
 const MAX_GZIP_BYTES = MAX_BODY_BYTES + 4_096;
+/** What is kept of a body that is refused, for the debugger, which shows half of it. */
+const BEGINNING_BYTES = 8 * 1024;
 /** Size of a buffer object beside its bytes: bodies may come byte by byte. */
 const CHUNK_BYTES = 256;
 /**
@@ -21,6 +23,8 @@ const CHUNK_BYTES = 256;
  * Factor").
  */
 const MOST_RATIO = 1_032;
+/** At the end of a gzip: a checksum, and the length of the text. */
+const CHECKSUM_BYTES = 8;
 /**
  * Least and most bytes to inflate in one piece. zlib needs one byte beyond the text to detect its
  * end.
@@ -48,17 +52,32 @@ interface Patience {
   checkMs: number;
 }
 
-/** `gone`: the client has left, and needs no response. */
-type BodyFault = RefusalCode | 'gone';
+/**
+ * Why there is no body. `gone`: the client has left, and needs no response. A client sends again
+ * after the others.
+ */
+type BodyFault = Extract<RefusalCode, 'overloaded' | 'request_timeout'> | 'gone';
+
+/** A body that cannot be used, so that its calls are lost. */
+export interface RefusedBody {
+  code: Extract<RefusalCode, 'body_too_large' | 'invalid_encoding' | 'unsupported_encoding'>;
+  /** its first bytes, inflated if that is possible */
+  beginning: Buffer;
+  /** more was sent */
+  isCut: boolean;
+}
 
 /** Resolves to the body, or to the reason why there is none. */
-export type ReadBody = (req: IncomingMessage, owner: BodyOwner) => Promise<Buffer | BodyFault>;
+export type ReadBody = (
+  req: IncomingMessage,
+  owner: BodyOwner,
+) => Promise<Buffer | RefusedBody | BodyFault>;
 
 /** A body being read. */
 interface Reading {
   startedAt: number;
   bytes: number;
-  refuse(code: RefusalCode): void;
+  refuse(code: BodyFault): void;
 }
 
 /** Creates one reader for all requests; a single timer checks all bodies for slow clients. */
@@ -74,14 +93,30 @@ export function createBodyReader(patience: Patience = PATIENCE): ReadBody {
   return async (req, owner) => {
     const encoding = encodingOf(req);
     const maxBytes = encoding === 'gzip' ? MAX_GZIP_BYTES : MAX_BODY_BYTES;
-    if (encoding === undefined) return 'unsupported_encoding';
-    if (tooLong(req, maxBytes)) return 'body_too_large';
-    const raw = await collect(req, { maxBytes, owner, reading });
+    const raw = await collect(req, {
+      maxBytes,
+      refusal:
+        encoding === undefined
+          ? 'unsupported_encoding'
+          : tooLong(req, maxBytes)
+            ? 'body_too_large'
+            : undefined,
+      owner,
+      reading,
+    });
     if (typeof raw === 'string') return raw;
-    // A proxy may have removed the header. No text begins with these bytes.
-    const isGzip = encoding === 'gzip' || (raw[0] === 0x1f && raw[1] === 0x8b);
-    return isGzip ? inflate(raw) : raw;
+    if (!Buffer.isBuffer(raw)) {
+      if (isGzip(raw.beginning)) raw.beginning = inflatedBeginning(raw.beginning);
+      return raw;
+    }
+    // A proxy may have removed the header.
+    return encoding === 'gzip' || isGzip(raw) ? inflate(raw) : raw;
   };
+}
+
+/** No text begins with these bytes. */
+function isGzip(raw: Buffer): boolean {
+  return raw[0] === 0x1f && raw[1] === 0x8b;
 }
 
 export function isTrickle(
@@ -114,14 +149,16 @@ function tooLong(req: IncomingMessage, maxBytes: number): boolean {
 
 interface Collecting {
   maxBytes: number;
+  /** why the body cannot be used, whatever it is: only its beginning is read */
+  refusal: RefusedBody['code'] | undefined;
   owner: BodyOwner;
   reading: CompactingMap<IncomingMessage, Reading>;
 }
 
 function collect(
   req: IncomingMessage,
-  { maxBytes, owner, reading }: Collecting,
-): Promise<Buffer | BodyFault> {
+  { maxBytes, refusal, owner, reading }: Collecting,
+): Promise<Buffer | RefusedBody | BodyFault> {
   const { shares, share } = owner;
   // `close` was emitted before this listens.
   if (req.destroyed) return Promise.resolve('gone');
@@ -130,7 +167,7 @@ function collect(
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let held = CHUNK_BYTES;
-    const finish = (result: Buffer | BodyFault) => {
+    const finish = (result: Buffer | RefusedBody | BodyFault) => {
       reading.delete(req);
       req.off('data', onData).off('end', onEnd).off('close', onClose);
       shares.give(share, held);
@@ -140,31 +177,63 @@ function collect(
     const onData = (chunk: Buffer) => {
       body.bytes += chunk.length;
       const cost = chunk.length + CHUNK_BYTES;
-      if (body.bytes > maxBytes) finish('body_too_large');
-      else if (!shares.take(share, cost)) finish('overloaded');
+      if (refusal || body.bytes > maxBytes) {
+        const beginning = beginningOf([...chunks, chunk], body.bytes);
+        finish({ code: refusal ?? 'body_too_large', beginning, isCut: true });
+      } else if (!shares.take(share, cost)) finish('overloaded');
       else {
         held += cost;
         chunks.push(chunk);
       }
     };
-    const onEnd = () =>
-      finish(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, body.bytes));
+    const onEnd = () => {
+      if (refusal) finish({ code: refusal, beginning: NOTHING, isCut: false });
+      else finish(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, body.bytes));
+    };
     const onClose = () => finish('gone');
     reading.set(req, body);
     req.on('data', onData).on('end', onEnd).on('close', onClose);
   });
 }
 
+const NOTHING = Buffer.alloc(0);
+
+function beginningOf(chunks: readonly Buffer[], bytes: number): Buffer {
+  return Buffer.concat(chunks, Math.min(bytes, BEGINNING_BYTES));
+}
+
 /**
  * Inflates in this thread: the output is at most 500 KB, which takes as long as parsing it, and
- * zlib's threads are the four that DNS and files need too.
+ * zlib's threads are the four that DNS and files need too. A body that is cut off is inflated as
+ * far as it goes.
  */
-function inflate(raw: Buffer): Buffer | BodyFault {
+function inflate(raw: Buffer): Buffer | RefusedBody {
   try {
-    return gunzipSync(raw, { maxOutputLength: MAX_BODY_BYTES, chunkSize: inflatedChunk(raw) });
+    return gunzipSync(raw, {
+      maxOutputLength: MAX_BODY_BYTES,
+      chunkSize: inflatedChunk(raw),
+      finishFlush: constants.Z_SYNC_FLUSH,
+    });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === 'ERR_BUFFER_TOO_LARGE' ? 'body_too_large' : 'invalid_encoding';
+    const beginning = inflatedBeginning(raw);
+    return {
+      code: code === 'ERR_BUFFER_TOO_LARGE' ? 'body_too_large' : 'invalid_encoding',
+      beginning,
+      isCut: beginning !== raw,
+    };
+  }
+}
+
+/** Inflates so few bytes that the result is no larger than a body, and not the checksum. */
+function inflatedBeginning(raw: Buffer): Buffer {
+  const bytes = Math.min(raw.length - CHECKSUM_BYTES, Math.floor(MAX_BODY_BYTES / MOST_RATIO));
+  try {
+    return gunzipSync(raw.subarray(0, Math.max(0, bytes)), {
+      finishFlush: constants.Z_SYNC_FLUSH,
+    });
+  } catch {
+    return raw;
   }
 }
 

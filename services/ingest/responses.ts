@@ -88,6 +88,11 @@ export function refusal(code: RefusalCode, headers?: Record<string, string>): Ht
   };
 }
 
+/** Returns the message for people beside the code. */
+export function refusalMessage(code: RefusalCode): string {
+  return REFUSALS[code].message;
+}
+
 /** @param waitMs until the next request can pass */
 export function rateLimited(waitMs: number): HttpResponse {
   return refusal('rate_limited', { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1_000))) });
@@ -159,7 +164,7 @@ export function preflightResponse(asked: string | undefined): HttpResponse {
 
 function namesIn(asked = ''): string {
   const names = asked.slice(0, LONGEST_ASKED).split(',', MOST_ASKED);
-  // The last name may be cut off, and then is no name that somebody asked for.
+  // The last name may be cut off: nobody asked for that.
   if (asked.length > LONGEST_ASKED) names.pop();
   return names
     .map((name) => name.trim())

@@ -7,8 +7,8 @@ import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
 import { logThrottle } from '../../shared/runtime/load-limits';
 import { type AcceptedCall, excerptRecord, rejectedRecord } from './calls/validate-request';
-import { type Excerpt, excerptOf } from './calls/excerpt';
-import { type ParsedRequest, type RequestFault } from './calls/parse-batch';
+import { type Excerpt } from './calls/excerpt';
+import { type ParsedRequest } from './calls/parse-batch';
 import { messageHeaders, messageKey } from '../../shared/model/message';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type RejectedCall, type RejectedRecord } from '../../shared/model/rejected-calls';
@@ -125,24 +125,20 @@ export function rejectedRecords(
   return [...calls, ...others].map((record) => outRecord(sourceId, record));
 }
 
-/**
- * Returns the record of a body of which no call could be read. @param atMs time of arrival, ms
- * since 1970
- */
-export function refusedRecord(
-  sourceId: string,
-  fault: RequestFault,
-  body: Buffer,
-  atMs: number,
-): OutRecord {
-  const lost = { code: lostCode(fault), message: fault.message };
-  const excerpt = excerptOf(body, 0, body.length);
-  return outRecord(sourceId, excerptRecord(lost, excerpt, sourceId, new Date(atMs).toISOString()));
+/** A body of which no call could be read. */
+export interface LostBody {
+  /** by which the debugger and the metrics name it */
+  code: string;
+  message: string;
+  /** calls that are lost, as far as that is known; else 1 */
+  calls: number;
+  excerpt: Excerpt;
 }
 
-/** The code of a lost body, by which the debugger and the metrics name it. */
-export function lostCode({ code }: RequestFault): string {
-  return code === 'invalid_json' ? 'unreadable' : code;
+/** @param atMs time of arrival, ms since 1970 */
+export function refusedRecord(sourceId: string, lost: LostBody, atMs: number): OutRecord {
+  const at = new Date(atMs).toISOString();
+  return outRecord(sourceId, excerptRecord(lost, lost.excerpt, sourceId, at));
 }
 
 const NOTHING: Excerpt = { text: '', truncated: false };

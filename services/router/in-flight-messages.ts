@@ -29,7 +29,7 @@ export class InFlightMessages<Copy extends { record: OpenRecord }> {
 
   add(message: MessageRef): void {
     const name = nameOf(message);
-    // A record that was read twice is in flight twice: its copies wait for the first reading.
+    // If a record was read twice, its copies wait for the first reading.
     if (!this.#firsts.has(name)) this.#firsts.set(name, { offset: message.offset, copies: [] });
   }
 

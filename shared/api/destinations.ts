@@ -170,6 +170,7 @@ export const DESTINATION_OPERATIONS = {
       q: namePart,
       ids: idList,
       state: destinationState.optional().meta({ description: 'Now, as in the overview' }),
+      source: text.optional().meta({ description: 'Connected to this source' }),
       sort: sortBy(['name', 'state', 'waiting', 'dead', 'lastDelivery']).meta({
         description:
           'By this, and then by id; with "-" descending. dead: of 24 hours. Default: by creation',

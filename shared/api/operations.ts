@@ -141,6 +141,7 @@ export type Replay = Responses['Replay'];
 export type Session = Responses['Session'];
 export type Sizes = Responses['Sizes'];
 export type Source = Responses['Source'];
+export type SourceRow = Responses['Sources']['data'][number];
 export type Syncs = Responses['Syncs'];
 export type Test = Responses['Test'];
 export type Token = Responses['Token'];

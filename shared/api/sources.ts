@@ -4,6 +4,7 @@ import {
   changed,
   count,
   durationField,
+  flag,
   idList,
   list,
   name,
@@ -99,9 +100,24 @@ const sourceEvents = z.strictObject({
   ),
 });
 
+const activity = z.strictObject({
+  calls: count.meta({ description: 'Accepted calls since the first that the history knows' }),
+  lastCallAt: time.nullable(),
+  recent: z.strictObject({ accepted: count, rejected: count }).meta({
+    description: 'The last calls, as far as the debugger has them',
+  }),
+  destinations: count.meta({ description: 'Destinations that it is connected to' }),
+});
+
 export const SOURCE_RESPONSES = {
   Source: source,
-  Sources: list(source),
+  Sources: list(
+    source.extend({
+      activity: activity
+        .optional()
+        .meta({ description: 'With `activity=true`, unless the history is away' }),
+    }),
+  ),
   SourceEvents: sourceEvents,
 };
 
@@ -118,6 +134,7 @@ export const SOURCE_OPERATIONS = {
           'By this, and then by id; with "-" descending. lastCall: as far as the history knows. ' +
           'Default: by creation',
       }),
+      activity: flag.optional().meta({ description: 'true: add what each sends, and to how many' }),
     }),
   },
   'POST /sources': {

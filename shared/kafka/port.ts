@@ -1,6 +1,6 @@
 /**
  * Defines what Waypost needs from Kafka. The other files of this folder implement it, over
- * connections of kafkajs. No code outside this folder names kafkajs.
+ * connections of kafkajs. Only tools name kafkajs outside of this folder.
  */
 
 export interface OutRecord {
@@ -24,6 +24,8 @@ export interface InRecord {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
+  /** of the leader that appended it */
+  readonly epoch: number;
   /** ms since 1970, by the broker's clock (LogAppendTime) */
   readonly timestampMs: number;
   readonly key: Buffer | null;
@@ -134,7 +136,8 @@ export interface ConsumeOptions {
   maxBytesPerPartition?: number;
   /**
    * longest wait of a fetch for records (default 100 ms), which can delay a resumed partition as
-   * long. While there are neither records nor paused partitions, a fetch waits for 500 ms.
+   * long. After five seconds without records and paused partitions, a fetch waits for up to five
+   * seconds.
    */
   fetchWaitMs?: number;
   /**
@@ -263,6 +266,11 @@ export interface Fetched {
   end: number;
   /** true if the offset is before the first retained record, or behind the end */
   gone: boolean;
+  /**
+   * differs between two reads if the log may have been cut, or its topic made again, between them:
+   * the leader, its epoch or its connection is another, or the topic has another id
+   */
+  era: string;
 }
 
 /** The offsets of a partition: from `low` to before `high`. */

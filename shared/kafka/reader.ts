@@ -1,7 +1,7 @@
 import { type Admin } from 'kafkajs';
 import { sleep } from '../runtime/async';
 import { AppError, messageOf } from '../runtime/errors';
-import { type LogBrokers } from './consumer/brokers';
+import { type FetchConnection, type LogBrokers } from './consumer/brokers';
 import { Leaders } from './consumer/leaders';
 import { ConsumedRecord, idOf, Partition } from './consumer/partition';
 import { type Fetched, type Range, type ReadAt } from './port';
@@ -37,7 +37,7 @@ const SHARED_BYTES = 1024 * 1024;
 /** A read that waits for the next request to its broker. */
 interface Asked extends ReadAt {
   leaderEpoch: number;
-  answer: (partition: FetchedPartition | 'throttled') => void;
+  answer: (fetched: { partition: FetchedPartition; connection: number } | 'throttled') => void;
   fail: (error: unknown) => void;
 }
 
@@ -52,6 +52,10 @@ export class DirectReader {
   readonly #leaders = new Map<string, { leaders: Promise<Leaders>; readAt: number }>();
   /** by node, id of the topic and wait */
   readonly #asked = new Map<string, Asked[]>();
+  /** number of the connection that was opened last to each node */
+  readonly #newest = new Map<number, number>();
+  readonly #numbered = new WeakSet<FetchConnection>();
+  #opened = 0;
 
   constructor(
     private readonly connect: () => Promise<LogBrokers>,
@@ -70,7 +74,7 @@ export class DirectReader {
         }
       } catch (error) {
         if (error instanceof KafkaError && error.errorCode === ERROR.offsetOutOfRange) {
-          return { records: [], next: at.offset, end: at.offset, gone: true };
+          return { records: [], next: at.offset, end: at.offset, gone: true, era: '' };
         }
         if (tries++ === TRIES || this.#isClosed) throw unavailable(error);
         await sleep(PAUSE_MS * tries);
@@ -181,12 +185,14 @@ export class DirectReader {
     const leader = leaders.of({ topic: this.prefix + topic, number: partition });
     if (!leader) throw new Error(`partition ${partition} of ${topic} has no leader`);
     const { node, topicId, epoch: leaderEpoch } = leader;
-    const fetched = await new Promise<FetchedPartition | 'throttled'>((answer, fail) =>
+    const answered = await new Promise<Parameters<Asked['answer']>[0]>((answer, fail) =>
       this.#queue(node, topicId, [{ ...at, leaderEpoch, answer, fail }]),
     );
-    if (fetched === 'throttled') return undefined;
+    if (answered === 'throttled') return undefined;
+    const { partition: fetched, connection } = answered;
     const next = nextOffset(topic, fetched, offset);
     const end = fetched.highWatermark;
+    const era = [topicId, leaderEpoch, node, connection].join(' ');
     if (next === offset && offset < Math.max(until, end)) {
       throw new Error(`the leader of ${topic} does not return offset ${offset} yet`);
     }
@@ -195,7 +201,7 @@ export class DirectReader {
       // A broker returns whole batches, which may start before the offset.
       .filter((record) => record.offset >= offset && !record.isHidden)
       .map((record) => new ConsumedRecord(owner, record));
-    return { records, next, end, gone: false };
+    return { records, next, end, gone: false, era };
   }
 
   /** Sends reads of one topic with the next request to a broker. */
@@ -224,10 +230,15 @@ export class DirectReader {
     }
   }
 
-  async #request(node: number, topicId: string, asked: readonly Asked[]): Promise<FetchAnswer> {
+  async #request(
+    node: number,
+    topicId: string,
+    asked: readonly Asked[],
+  ): Promise<FetchAnswer & { connection: number }> {
     const { topic = '', waitMs } = asked[0] ?? {};
     const brokers = await this.#connected(waitMs === undefined ? '' : topic);
     const connection = await brokers.openFetches(node);
+    const number = this.#numberOf(node, connection);
     const sizes = asked.map(({ maxBytes }) => maxBytes);
     const all = sizes.reduce((sum, size) => sum + size, 0);
     const input = {
@@ -242,13 +253,28 @@ export class DirectReader {
       connection.fetch(input, (error, answer) => {
         if (!answer) reject(error ?? new Error('the broker gave no answer'));
         else if (answer.errorCode !== 0) reject(new KafkaError('a fetch', answer.errorCode));
-        else resolve(answer);
+        else resolve({ ...answer, connection: number });
       });
     });
   }
 
+  /**
+   * Returns the number of the newest connection to a broker. Behind a new one the broker may have
+   * started anew, with another log.
+   */
+  #numberOf(node: number, connection: FetchConnection): number {
+    if (!this.#numbered.has(connection)) {
+      this.#numbered.add(connection);
+      this.#newest.set(node, ++this.#opened);
+    }
+    return this.#newest.get(node) ?? 0;
+  }
+
   /** @returns the reads that the others left no room for in the answer */
-  #answer(asked: readonly Asked[], { throttleMs, partitions }: FetchAnswer): Asked[] {
+  #answer(
+    asked: readonly Asked[],
+    { throttleMs, partitions, connection }: FetchAnswer & { connection: number },
+  ): Asked[] {
     const isFull = partitions.some(({ next }) => next !== undefined);
     const byNumber = new Map(partitions.map((each) => [each.partition, each]));
     return asked.filter(({ topic, partition, offset, answer, fail }) => {
@@ -266,7 +292,7 @@ export class DirectReader {
         return false;
       }
       if (isFull && next === undefined && highWatermark > offset) return true;
-      answer(fetched);
+      answer({ partition: fetched, connection });
       return false;
     });
   }

@@ -2,6 +2,7 @@ import { sleep } from '../runtime/async';
 import { AppError } from '../runtime/errors';
 import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka, type Range } from './port';
+import { isBehind, type Mark, nameOf } from './record-name';
 
 /**
  * Reads a known part of a topic, for this process alone. `Kafka.read` never takes an empty response
@@ -142,6 +143,51 @@ export async function recordAt(
 ): Promise<InRecord | undefined> {
   const { records } = await kafka.read({ ...at, maxBytes: 1, until: at.offset + 1 });
   return records[0];
+}
+
+/**
+ * Returns where a reader without a group goes on: behind the last record that it read or, if the log
+ * was cut, at the first record that was appended since.
+ * @returns `cut`: number of offsets that were read and cut off
+ * @throws AppError `kafka_unavailable`
+ */
+export async function goOnBehind(
+  kafka: Reads,
+  place: { topic: string; partition: number },
+  mark: Mark,
+): Promise<{ next: number; cut: number }> {
+  const [last] = mark;
+  const isRead = (record: InRecord) => !isBehind(nameOf(record), mark);
+  if (last >= 0) {
+    // As a rule the record is there.
+    const [found] = (await kafka.read({ ...place, offset: last, maxBytes: 1 })).records;
+    if (found && isRead(found)) return { next: last + 1, cut: 0 };
+  }
+  const { low, high } = (await rangeOf(kafka, place)) ?? { low: 0, high: 0 };
+  if (last < low) return { next: low, cut: 0 };
+  /** Returns whether no record that was read is at an offset of the log, or behind it. */
+  const isPast = async (offset: number) => {
+    const { records, gone } = await kafka.read({
+      ...place,
+      offset,
+      maxBytes: 1,
+      until: offset + 1,
+    });
+    const [first] = records;
+    // Retention has deleted it in this moment.
+    if (gone) return false;
+    return first === undefined || !isRead(first);
+  };
+  let [from, to] = [low, Math.min(last + 1, high)];
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    if (await isPast(middle)) to = middle;
+    else from = middle + 1;
+  }
+  const first = to < high ? await recordAt(kafka, { ...place, offset: to }) : undefined;
+  // Compaction has removed the last record, and what is left of those behind it is new.
+  const next = first ? Math.min(first.offset, last + 1) : Math.min(high, last + 1);
+  return { next, cut: last + 1 - next };
 }
 
 /**

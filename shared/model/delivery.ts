@@ -64,8 +64,8 @@ export interface Delivery {
   /** a test: attempted once, whether the destination is on or off, and never retried */
   test?: boolean;
   /**
-   * reason of its last wait (`WaitReason`) or of its end (`DeadReason`); another version may have
-   * written others
+   * reason of its last wait (`RetryReason`, `DivertReason`) or of its end (`DeadReason`); another
+   * version may have written others
    */
   reason?: string;
   /** why its record left a tier early (`RecallAction`); its next record does not have it */

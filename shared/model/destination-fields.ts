@@ -31,8 +31,8 @@ interface Plain extends Permission {
   };
   /** its line in `waypost destinations show`; without `unset` there is a line only if it is set */
   line?: { title: string; unset?: string };
-  /** its place in the console: only the destination's page, or also the first steps */
-  form?: 'page' | 'first steps';
+  /** the form of a destination in the console has it */
+  form?: true;
 }
 
 /** Always stored, and false by default. Commands and buttons of its own turn it, such as `pause`. */
@@ -97,7 +97,7 @@ export const DESTINATION_FIELDS = {
       unset: 'all',
     },
     line: { title: 'types', unset: 'all' },
-    form: 'first steps',
+    form: true,
   },
   filter: {
     kind: 'expression',
@@ -112,7 +112,7 @@ export const DESTINATION_FIELDS = {
       unset: 'none',
     },
     line: { title: 'filter' },
-    form: 'first steps',
+    form: true,
   },
   request: { kind: 'own' },
   maxPerSecond: {
@@ -126,7 +126,7 @@ export const DESTINATION_FIELDS = {
       unset: '0',
     },
     line: { title: 'a second', unset: 'no limit' },
-    form: 'first steps',
+    form: true,
   },
   shards: {
     kind: 'integer',
@@ -150,7 +150,7 @@ export const DESTINATION_FIELDS = {
       unset: 'default',
     },
     line: { title: 'disabled after' },
-    form: 'page',
+    form: true,
   },
   retry: { kind: 'own' },
   proxy: { kind: 'own', admin: true },
@@ -169,7 +169,7 @@ export type SwitchName = NamesOf<{ kind: 'switch' }>;
 /** Those that the API never shows as null. */
 export type AlwaysSet = SwitchName | NamesOf<{ default: unknown }>;
 /** Those in the console's forms. */
-export type FormName = NamesOf<{ form: string }>;
+export type FormName = NamesOf<{ form: true }>;
 
 /** A value as requests, responses and export files have it. */
 export type PlainValue<Name extends PlainName> = Fields[Name] extends { kind: 'switch' }

@@ -4,7 +4,7 @@
  * older process would misread a record. A process that meets a newer format ends, and one that
  * meets an older format in `config` does not start.
  */
-export const FORMAT = 5;
+export const FORMAT = 6;
 /** The value of the header. */
 export const FORMAT_HEADER = String(FORMAT);
 

@@ -1,16 +1,17 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { snippetsFor } from '../../console/src/lib/snippets';
 import { compact, defined } from '../../shared/collections/defined';
 import { ROOT } from '../../shared/runtime/repo-root';
 import { type ReceivedRequest } from '../../tools/harness/sink';
-import { type ClientProgram, PROGRAMS, runClient } from '../clients/programs';
+import { type ClientProgram, PROGRAMS, pythonWithClients, runClient } from '../clients/programs';
 import { startProgram } from '../support/child-program';
 import { CHROMIUM, openChromium } from '../support/chromium';
 import { eventually } from '../support/eventually';
-import { GO, testWith, type Tool } from '../support/external-tools';
+import { CURL, GO, PYTHON, testWith, type Tool } from '../support/external-tools';
 import { type InstalledExamples, installExamples } from '../support/installed-examples';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { isSignedBy } from '../support/verify-signature';
@@ -239,6 +240,78 @@ describe('the senders of examples/', () => {
 });
 
 const run = promisify(execFile);
+
+/** The code that the console shows, as pasted: its call arrives before the program ends. */
+describe('the code of the console', () => {
+  let installed: InstalledExamples;
+  let scratch: string;
+  beforeAll(async () => {
+    installed = await installExamples();
+    scratch = mkdtempSync(join(tmpdir(), 'waypost-snippets-'));
+  });
+  afterAll(() => {
+    installed.remove();
+    rmSync(scratch, { recursive: true, force: true });
+  });
+
+  /** Stands for `install`, so that the test needs no registry where the packages are there. */
+  const installs: Record<string, { needs?: Tool; install(dir: string, command: string): unknown }> =
+    {
+      curl: { needs: CURL, install: () => undefined },
+      Node: {
+        install: (dir) => symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules')),
+      },
+      Python: {
+        needs: PYTHON,
+        install: async (dir) => {
+          const start = `#!/bin/sh\nexec ${await pythonWithClients()} "$@"\n`;
+          writeFileSync(join(dir, 'python3'), start, { mode: 0o755 });
+        },
+      },
+      Go: {
+        needs: GO,
+        install: (dir) => {
+          for (const file of ['go.mod', 'go.sum']) {
+            cpSync(join(ROOT, 'test/clients/go-v3', file), join(dir, file));
+          }
+        },
+      },
+      'Node (Waypost)': {
+        install: (dir) =>
+          symlinkSync(join(installed.dir, 'node_modules'), join(dir, 'node_modules')),
+      },
+      'Go (Waypost)': {
+        needs: GO,
+        install: (dir, command) => sh(command.replace('~/waypost', ROOT), dir),
+      },
+    };
+
+  for (const [name, { needs, install }] of Object.entries(installs)) {
+    testWith(needs, `for ${name} sends its event, and ends`, async () => {
+      const path = `/code-${name.replace(/\W+/g, '-')}`;
+      const { source } = await stage.connect({ webhooks: [{ url: stage.sink.url(path) }] });
+      const snippet = snippetsFor(stage.system.ingestUrl, source.writeKey).find(
+        (each) => each.name === name,
+      )!;
+      const dir = mkdtempSync(join(scratch, 'snippet-'));
+      await install(dir, snippet.install ?? '');
+      if (snippet.file !== undefined) writeFileSync(join(dir, snippet.file), snippet.code);
+      await sh(snippet.run ?? snippet.code, dir);
+      const [request] = await stage.sink.waitFor(1, { path });
+      expect(bodyOf(request!)).toMatchObject({
+        userId: 'user-1',
+        event: 'First Event',
+        properties: { plan: 'free' },
+      });
+    });
+  }
+
+  function sh(command: string, cwd: string) {
+    const PATH = `${cwd}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
+    return run('sh', ['-ec', command], { cwd, env: { ...process.env, PATH } });
+  }
+});
+
 /** `CLIENT_CALLS=100000` by hand: minutes. */
 const CALLS = Number(process.env.CLIENT_CALLS ?? 5_000);
 /** A client needs memory for its runtime and bodies in flight, beside its queue of 1 MB. */

@@ -21,6 +21,8 @@ import { openStorySystem, type StorySystem } from '../support/story-system';
 
 const MINUTES = 60_000;
 const MOST = 200;
+/** A name of an audience becomes a trait. */
+const MOST_OF_TRAIT = 100;
 const LONG = 'Donaudampfschifffahrtsgesellschaft'.repeat(6).slice(0, MOST);
 const SPACED = 'the very long name of a customer with several words '
   .repeat(4)
@@ -95,12 +97,12 @@ async function makeStrange(): Promise<Subjects> {
   const common = { sources: [source.id], destinations: [destination] };
   const audience = await made('/audiences', {
     ...common,
-    name: LONG,
+    name: LONG.slice(0, MOST_OF_TRAIT),
     condition: `user.traits.${LONG.slice(0, 60)} == "${FROM_RIGHT}"`,
   });
   const trait = await made('/computed-traits', {
     ...common,
-    name: SPACED,
+    name: SPACED.slice(0, MOST_OF_TRAIT).trim(),
     compute: 'count',
     event: LONG,
   });

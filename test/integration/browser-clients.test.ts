@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Browser, type Page } from 'playwright-core';
+import { snippetsFor } from '../../console/src/lib/snippets';
 import { listen } from '../../shared/runtime/health';
 import { ROOT } from '../../shared/runtime/repo-root';
 import { CHROMIUM, openChromium } from '../support/chromium';
@@ -283,3 +284,17 @@ testWith(
     expect(ingest.process.output()).not.toContain(KEY);
   },
 );
+
+testWith(CHROMIUM, 'the code of the console for a browser sends its event', async () => {
+  const { page, complaints } = await openPage('/segment.js');
+  const { code } = snippetsFor(ingest.url, KEY).find(({ inPage }) => inPage)!;
+  // The page has the same package without a bundler.
+  const ofPage = code.replace(
+    "import { AnalyticsBrowser } from '@segment/analytics-next';",
+    'const { AnalyticsBrowser } = AnalyticsNext;',
+  );
+  expect(ofPage).not.toContain('import ');
+  await page.addScriptTag({ type: 'module', content: ofPage });
+  await expectStored(['track First Event']);
+  expect(complaints).toEqual([]);
+});

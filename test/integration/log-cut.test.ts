@@ -1,12 +1,4 @@
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
@@ -26,6 +18,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { metrics } from '../../shared/telemetry/metrics';
 import { renderMetrics } from '../../shared/telemetry/prometheus';
 import { type Cluster, startCluster } from '../../tools/chaos/cluster';
+import { cutLog } from '../../tools/chaos/log-files';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 
@@ -154,22 +147,7 @@ const records = () => join(dir, 'node-1', 'records');
 
 /** Cuts the log of a topic before the batch of this offset, as a power cut does. */
 function cut(topic: string, offset: number): void {
-  const folder = join(records(), `${topic}-0`);
-  const files = readdirSync(folder);
-  const file = join(
-    folder,
-    files.find((name) => name.endsWith('.log'))!,
-  );
-  const bytes = readFileSync(file);
-  let at = 0;
-  while (Number(bytes.readBigInt64BE(at)) < offset) at += 12 + bytes.readInt32BE(at + 8);
-  truncateSync(file, at);
-  for (const name of files) {
-    if (/\.(index|timeindex|snapshot)$/.test(name)) rmSync(join(folder, name));
-  }
-  for (const name of ['recovery-point-offset-checkpoint', '.kafka_cleanshutdown']) {
-    rmSync(join(records(), name), { force: true });
-  }
+  expect(cutLog(records(), `${topic}-0`, offset)).toBe(offset);
 }
 
 async function cutOf(group: string, topic = TOPIC): Promise<number> {

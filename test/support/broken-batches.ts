@@ -36,14 +36,30 @@ const TAILS = [
 
 let made = 0;
 
+/** Where a call holds whole calls that are none. */
+type Decoys = 'none' | 'in texts' | 'in objects';
+
+function someDecoys(random: Random): Decoys {
+  const place = random.next();
+  return place < 0.65 ? 'in texts' : place < 0.85 ? 'in objects' : 'none';
+}
+
+/** A call inside a text of another one. */
+const CALL_IN_TEXT = '\\"messageId\\":\\"decoy-';
+
+/** Whether a text of the body holds a call. */
+export function holdsCallInText(body: Buffer): boolean {
+  return body.includes(CALL_IN_TEXT);
+}
+
 function aCall(
   random: Random,
   kind: 'call' | 'decoy' | 'cut',
-  withDecoys: boolean,
+  withDecoys: Decoys,
 ): { id: string; text: string } {
   const id = `${kind}-${++made}`;
   const call: Call = { ...random.one(CALLS), messageId: id, userId: 'u' };
-  if (withDecoys) call.properties = decoys(random);
+  if (withDecoys !== 'none') call.properties = decoys(random, withDecoys);
   let text = JSON.stringify(call);
   if (random.next() < 0.1) {
     text = text.replace(/^\{/, `{"score":${random.one(['NaN', 'Infinity', '-Infinity'])},`);
@@ -52,17 +68,20 @@ function aCall(
 }
 
 /** Whole calls where no call can stand. */
-function decoys(random: Random): unknown {
-  const text = () => aCall(random, 'decoy', false).text;
+function decoys(random: Random, place: Exclude<Decoys, 'none'>): unknown {
+  const text = () => aCall(random, 'decoy', 'none').text;
   const call = () => JSON.parse(text().replace(/:-?(NaN|Infinity)/, ':null')) as unknown;
-  return random.one([
+  const inTexts = [
     () => ({ note: `},${text()},{` }),
     () => ({ note: `"}]},{"batch":[${text()}]}`, last: text() }),
+    () => ({ items: [[{ batch: [call(), call()] }]], note: `[${text()}` }),
+  ];
+  const inObjects = [
     () => ({ list: [{ sku: 1 }, call(), call()] }),
     () => ({ batch: [call()], sentAt: null, writeKey: 'key-1' }),
     () => call(),
-    () => ({ items: [[{ batch: [call(), call()] }]], note: `[${text()}` }),
-  ])();
+  ];
+  return random.one<() => unknown>(place === 'in texts' ? inTexts : inObjects)();
 }
 
 /**
@@ -70,7 +89,7 @@ function decoys(random: Random): unknown {
  * the last one.
  */
 export function aBrokenBatch(random: Random): BrokenBatch {
-  const withDecoys = random.next() < 0.5;
+  const withDecoys = someDecoys(random);
   const envelopes = Array.from({ length: random.one([1, 1, 1, 2, 3]) }, () =>
     Array.from({ length: random.between(1, 4) }, () => aCall(random, 'call', withDecoys)),
   );
@@ -130,7 +149,7 @@ const NAMED_TAILS = TAILS.filter((tail) => /sentAt|writeKey/.test(tail));
  * whole envelopes follow.
  */
 export function aRestartedBatch(random: Random): BrokenBatch {
-  const withDecoys = random.next() < 0.5;
+  const withDecoys = someDecoys(random);
   const before = Array.from({ length: random.between(0, 3) }, () =>
     aCall(random, 'call', withDecoys),
   );
@@ -158,7 +177,9 @@ export function aRestartedBatch(random: Random): BrokenBatch {
 
 /** The members of an envelope in any order, some without a comma, and brackets too many. */
 export function aLooseBatch(random: Random): BrokenBatch & { isOther: boolean } {
-  const calls = Array.from({ length: random.between(1, 4) }, () => aCall(random, 'call', true));
+  const calls = Array.from({ length: random.between(1, 4) }, () =>
+    aCall(random, 'call', random.one(['in texts', 'in objects'])),
+  );
   const isOther = random.next() < 0.3;
   const members = [
     `"batch":[${calls.map(({ text }) => text).join(random.one(SEPARATORS))}]`,
@@ -177,7 +198,9 @@ export function aLooseBatch(random: Random): BrokenBatch & { isOther: boolean } 
 
 /** A whole batch, of which one call lost or gained a character of JSON. */
 export function aDamagedBatch(random: Random): BrokenBatch & { damaged: number } {
-  const calls = Array.from({ length: random.between(2, 5) }, () => aCall(random, 'call', true));
+  const calls = Array.from({ length: random.between(2, 5) }, () =>
+    aCall(random, 'call', random.one(['in texts', 'in objects'])),
+  );
   const damaged = random.between(0, calls.length - 1);
   const texts = calls.map(({ text }, i) => (i === damaged ? damage(random, text) : text));
   const body = Buffer.from(`${random.one(HEADS)}${texts.join(',')}${random.one(TAILS)}`);

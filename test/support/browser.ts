@@ -1,15 +1,7 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { source as axe } from 'axe-core';
 import { type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { ROOT } from '../../shared/runtime/repo-root';
 
 /** A real Chromium for tests of the console. It records the errors that pages report. */
-
-const SHOTS = join(ROOT, 'docs', 'guide', 'console');
-/** `SCREENSHOTS=1` takes the pictures again that the guide to the console shows. */
-const SHOOT = process.env.SCREENSHOTS !== undefined;
-const GUIDE = join(ROOT, 'docs', 'guide', 'console.md');
 
 /** A change of style begins its transitions with the next frame. */
 const SETTLED = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
@@ -31,8 +23,6 @@ export interface Tab {
    * of axe
    */
   barriers(rule?: string): Promise<string[]>;
-  /** Takes a picture for the documentation if `SCREENSHOTS` is set. */
-  shoot(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -71,11 +61,6 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ' ' + failureSummary)))`;
       return (await evaluate(run)) as string[];
-    },
-    shoot: async (name) => {
-      if (!SHOOT || !readFileSync(GUIDE, 'utf8').includes(`(console/${name}.png)`)) return;
-      mkdirSync(SHOTS, { recursive: true });
-      await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
     },
     close: () => context.close(),
   };

@@ -16,6 +16,7 @@ export const PIP: Tool = {
   name: 'pip of Python 3',
   versionArguments: ['-m', 'pip', '--version'],
 };
+export const CURL: Tool = { command: 'curl', name: 'curl' };
 export const HELM: Tool = {
   command: 'helm',
   name: 'Helm 3.18 or newer',

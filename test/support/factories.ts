@@ -108,6 +108,7 @@ export function aRecord(over: Partial<OpenRecord> = {}): OpenRecord {
     topic: 'messages',
     partition: 0,
     offset: 0,
+    epoch: 0,
     timestampMs: START,
     key: null,
     value: Buffer.from('{}'),

@@ -37,6 +37,8 @@ interface MemoryTail extends TailOptions {
 export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   const topics = new Map<string, InRecord[]>();
   const tails = new Set<MemoryTail>();
+  /** of the leader, which is another one after a cut */
+  let epoch = 0;
   let failure: Error | undefined;
   let appended = (): void => undefined;
   const waiting = new Set<() => void>();
@@ -57,7 +59,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   };
   const append = (records: OutRecord[]) => {
     for (const out of records) {
-      topic(out.topic).push(new MemoryRecord(out, topic(out.topic).length));
+      topic(out.topic).push(new MemoryRecord(out, topic(out.topic).length, epoch));
     }
     setImmediate(deliver);
     for (const wake of waiting) wake();
@@ -121,6 +123,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
         next: offset + records.length,
         end: all.length,
         gone: offset > all.length,
+        era: String(epoch),
       };
     },
     ranges: (name, sinceMs = 0) => {
@@ -140,6 +143,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
     append,
     cut: (name, length) => {
       topic(name).splice(length);
+      epoch++;
       for (const tail of tails) {
         if (tail.topic !== name) continue;
         tail.position = 0;
@@ -166,6 +170,7 @@ class MemoryRecord implements InRecord {
   constructor(
     private readonly out: OutRecord,
     readonly offset: number,
+    readonly epoch: number,
   ) {}
 
   get topic(): string {

@@ -1,21 +1,30 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { kafkaAddress, waitForKafka } from '../../shared/kafka/client/connection';
 import { loadSettings } from '../../shared/runtime/settings';
 import { eventually } from '../../test/support/eventually';
 import { type System } from '../harness/system';
 import { type Cluster, type Node } from './cluster';
+import { cutLog, endOfLog } from './log-files';
 import { type KafkaView } from './kafka-view';
 import { type WhichBroker } from './fault-plan';
 import { below } from './processes';
 
 /**
  * Breaks a broker and waits until Kafka is whole again. One at a time: two of three replicas must
- * stay.
+ * stay; or all at once, by a power cut.
  */
 export interface BrokerControl {
   /** Ends it with the signal, and starts it again. */
   end(which: WhichBroker, signal: NodeJS.Signals): Promise<void>;
   freeze(which: WhichBroker, forMs: number): Promise<void>;
+  /**
+   * Kills all brokers, and starts them again without the newest records of each partition.
+   * @param records how many of each, at least, if there are as many in its newest file
+   * @param gone is told the number of records that are gone, while no broker runs
+   */
+  cut(topic: string, records: number, gone: (records: number) => void): Promise<void>;
 }
 
 const WHOLE_MS = 120_000;
@@ -43,6 +52,7 @@ export function embeddedBroker(system: System): BrokerControl {
       process.kill(java, 'SIGCONT');
       await answers();
     },
+    cut: () => Promise.reject(new Error('The supervisor restarts this broker before it is cut.')),
   };
 }
 
@@ -67,16 +77,19 @@ export function clusterBrokers(cluster: Cluster, view: KafkaView): BrokerControl
     if (node?.pid === undefined) throw new Error(`broker ${String(id)} does not run`);
     return { node, pid: node.pid };
   };
+  const endNode = async (node: Node, pid: number, signal: NodeJS.Signals) => {
+    process.kill(pid, signal);
+    await eventually(
+      () => {
+        if (node.pid === pid) throw new Error('it has not ended');
+      },
+      { deadlineMs: WHOLE_MS },
+    );
+  };
   return {
     end: async (which, signal) => {
       const { node, pid } = await choose(which);
-      process.kill(pid, signal);
-      await eventually(
-        () => {
-          if (node.pid === pid) throw new Error('it has not ended');
-        },
-        { deadlineMs: WHOLE_MS },
-      );
+      await endNode(node, pid, signal);
       await node.start();
       // The others consider it alive until its session ends: only its own report counts.
       await waitForKafka({ brokers: [node.address] }, WHOLE_MS);
@@ -90,7 +103,39 @@ export function clusterBrokers(cluster: Cluster, view: KafkaView): BrokerControl
       await waitForKafka({ brokers: [node.address] }, WHOLE_MS);
       await whole();
     },
+    cut: async (topic, records, gone) => {
+      await whole();
+      const { nodes } = cluster;
+      await Promise.all(
+        nodes.map(async (node) => {
+          if (node.pid !== undefined) await endNode(node, node.pid, 'SIGKILL');
+        }),
+      );
+      gone(cutReplicas(nodes, topic, records));
+      await Promise.all(nodes.map((node) => node.start()));
+      for (const { address } of nodes) await waitForKafka({ brokers: [address] }, WHOLE_MS);
+      await whole();
+    },
   };
+}
+
+/** Cuts the newest records of a topic from all replicas. Returns the number of records. */
+function cutReplicas(nodes: readonly Node[], topic: string, records: number): number {
+  let gone = 0;
+  for (const partition of partitionsOf(nodes, topic)) {
+    const folders = nodes
+      .map((node) => node.records)
+      .filter((at) => existsSync(join(at, partition)));
+    const end = Math.max(...folders.map((folder) => endOfLog(folder, partition)));
+    const left = folders.map((folder) => cutLog(folder, partition, Math.max(0, end - records)));
+    gone += end - Math.min(...left);
+  }
+  return gone;
+}
+
+function partitionsOf(nodes: readonly Node[], topic: string): Set<string> {
+  const folders = nodes.flatMap(({ records }) => readdirSync(records));
+  return new Set(folders.filter((folder) => folder.replace(/-\d+$/, '') === topic));
 }
 
 /** Returns the view of the node with the highest epoch. */

@@ -32,6 +32,8 @@ export interface Node {
   id: number;
   /** host:port */
   address: string;
+  /** the folder of its logs */
+  records: string;
   /** undefined while it is down */
   pid: number | undefined;
   start(): Promise<void>;
@@ -110,6 +112,7 @@ function makeNode(place: Place, id: number, running: Map<number, RunningProcess>
   return {
     id,
     address: `127.0.0.1:${place.ports[id - 1]?.broker ?? 0}`,
+    records,
     get pid() {
       return running.get(id)?.pid;
     },

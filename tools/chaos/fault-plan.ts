@@ -1,5 +1,6 @@
 import { type ProcessName, SERVICES } from '../../bin/service-list';
 import { type Random, randomOf } from '../harness/random';
+import { type Role } from './scenario';
 
 /** Plans the faults and their times, from a seed alone. Pure. */
 
@@ -18,12 +19,18 @@ export type Act =
   /** SIGTERM: it hands over its leaderships, and is restarted */
   | { kind: 'stop_broker'; which: WhichBroker }
   | { kind: 'freeze_broker'; which: WhichBroker; forMs: number }
+  /** all brokers lose power: the newest records of each partition of a topic are gone */
+  | { kind: 'cut'; topic: string; records: number }
   /** another delivery process joins, and leaves */
   | { kind: 'second_delivery'; forMs: number; leaves: 'SIGTERM' | 'SIGKILL' }
   /** the mended endpoint refuses connections */
   | { kind: 'endpoint_down'; forMs: number }
   /** the clock of a process jumps, and is right again later. @param byMs negative: back */
   | { kind: 'clock'; process: ProcessName; byMs: number; forMs: number }
+  /** a user pauses a destination, and resumes it later */
+  | { kind: 'pause'; role: Role; forMs: number }
+  /** a user sends what waits now, cancels it, or sends dead letters again */
+  | { kind: 'send_now' | 'cancel' | 'replay'; role: Role }
   /** a destination is disabled for good */
   | { kind: 'switch_off' }
   /** an endpoint answers 410 from now on */
@@ -54,7 +61,21 @@ const FREEZE_MS = { least: 1_000, most: 8_000 };
  * returns.
  */
 const BROKER_FREEZE_MS = { least: 1_000, most: 12_000 };
+/**
+ * Calls are cut off. A cut of another topic also undoes what the services have written about them,
+ * and then nothing says what should have arrived.
+ */
+const CUT_TOPIC = 'messages';
+const CUT_RECORDS = { least: 1, most: 100 };
 const SECOND_MS = { least: 8_000, most: 25_000 };
+const PAUSE_MS = { least: 2_000, most: 15_000 };
+/** Their endpoints name no time before which they want nothing. */
+const SENT_NOW: readonly Role[] = ['failing', 'hanging'];
+/** Its deliveries wait long, and none is expected to arrive. */
+const CANCELLED: Role = 'hanging';
+/** Each replay of it ends like the delivery before. */
+const REPLAYED: Role = 'rejecting';
+const PAUSED: readonly Role[] = ['slow', 'failing'];
 /** Greater than what clocks that are compared may differ by. */
 const CLOCK_STEPS_MS = [-75_000, -20_000, 20_000, 75_000];
 const CLOCK_MS = { least: 5_000, most: 25_000 };
@@ -121,6 +142,7 @@ function fillBag(random: Random, { brokers, together, longestOutageMs }: PlanOpt
       which: someBroker(random),
       forMs: random.between(BROKER_FREEZE_MS.least, BROKER_FREEZE_MS.most),
     },
+    ...(brokers === 1 ? [] : [someCut(random)]),
     {
       kind: 'second_delivery',
       forMs: random.between(SECOND_MS.least, SECOND_MS.most),
@@ -130,6 +152,14 @@ function fillBag(random: Random, { brokers, together, longestOutageMs }: PlanOpt
       kind: 'endpoint_down',
       forMs: random.between(Math.round(longestOutageMs / 4), longestOutageMs),
     },
+    {
+      kind: 'pause',
+      role: random.one(PAUSED),
+      forMs: random.between(PAUSE_MS.least, PAUSE_MS.most),
+    },
+    { kind: 'send_now', role: random.one(SENT_NOW) },
+    { kind: 'cancel', role: CANCELLED },
+    { kind: 'replay', role: REPLAYED },
     ...(together ? [] : TIMED).map((process): Act => ({
       kind: 'clock',
       process,
@@ -142,6 +172,14 @@ function fillBag(random: Random, { brokers, together, longestOutageMs }: PlanOpt
 function someBroker(random: Random): WhichBroker {
   if (random.next() < 1 / 3) return { leads: 'controllers' };
   return { leads: 'partition', topic: random.one(LED_TOPICS), nth: random.between(0, 11) };
+}
+
+function someCut(random: Random): Act {
+  return {
+    kind: 'cut',
+    topic: CUT_TOPIC,
+    records: random.between(CUT_RECORDS.least, CUT_RECORDS.most),
+  };
 }
 
 /** Describes a fault in a few words. */
@@ -159,6 +197,8 @@ export function describeAct(act: Act): string {
       return `stop broker (${leaderOf(act.which)})`;
     case 'freeze_broker':
       return `freeze broker (${leaderOf(act.which)}) for ${seconds(act.forMs)}`;
+    case 'cut':
+      return `power cut, ${String(act.records)} records of each partition of ${act.topic} are gone`;
     case 'second_delivery':
       return `second delivery for ${seconds(act.forMs)}, leaves by ${act.leaves}`;
     case 'endpoint_down':
@@ -168,6 +208,14 @@ export function describeAct(act: Act): string {
         `clock of ${act.process} ${seconds(Math.abs(act.byMs))} ` +
         `${act.byMs < 0 ? 'back' : 'ahead'} for ${seconds(act.forMs)}`
       );
+    case 'pause':
+      return `${act.role} is paused for ${seconds(act.forMs)}`;
+    case 'send_now':
+      return `a user sends now what waits for ${act.role}`;
+    case 'cancel':
+      return `a user cancels what waits for ${act.role}`;
+    case 'replay':
+      return `a user replays what is dead of ${act.role}`;
     case 'switch_off':
       return 'destination switched off';
     case 'url_gone':

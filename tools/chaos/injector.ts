@@ -8,6 +8,7 @@ import { type Endpoints } from './endpoints';
 import { type Disturbance } from './explain-repeats';
 import { type Act, describeAct } from './fault-plan';
 import { below } from './processes';
+import { type Role } from './scenario';
 import { startSecondDelivery } from './second-delivery';
 import { type WrongClocks } from './wrong-clocks';
 
@@ -19,10 +20,10 @@ export interface Victims {
   brokers: BrokerControl;
   clocks: WrongClocks;
   endpoints: Endpoints;
-  /** the destination that is disabled */
-  leaving: string;
-  /** the destination whose URL is gone */
-  gone: string;
+  /** ids */
+  destinations: Record<Role, string>;
+  /** is told how many records a power cut has removed, while no service can write */
+  onCut: (records: number) => void;
   note(text: string): void;
 }
 
@@ -98,7 +99,7 @@ export class Injector {
   async #perform(act: Act): Promise<void> {
     this.performed++;
     this.victims.note(describeAct(act));
-    const { endpoints } = this.victims;
+    const { endpoints, destinations } = this.victims;
     switch (act.kind) {
       case 'kill':
         return this.#during(act, KILLED[act.process] ?? NOTHING, (struck) =>
@@ -116,6 +117,11 @@ export class Injector {
       case 'freeze_broker':
         await this.#during(act, ['flight_until', 'writes'], () => this.#breakBroker(act));
         return this.#ready('all', []);
+      case 'cut':
+        await this.#during(act, ['flight_until', 'writes'], () =>
+          this.victims.brokers.cut(act.topic, act.records, this.victims.onCut),
+        );
+        return this.#ready('all', []);
       case 'second_delivery':
         return this.#secondDelivery(act);
       case 'endpoint_down':
@@ -124,8 +130,18 @@ export class Injector {
         return endpoints.mendedUp();
       case 'clock':
         return this.#during(act, NOTHING, () => this.#setClock(act));
+      case 'pause':
+        await this.#set(act.role, { paused: true });
+        await pause(act.forMs);
+        return this.#set(act.role, { paused: false });
+      case 'send_now':
+        return this.#ask('POST', `/destinations/${destinations[act.role]}/retry`);
+      case 'cancel':
+        return this.#ask('POST', `/destinations/${destinations[act.role]}/cancel`);
+      case 'replay':
+        return this.#ask('POST', '/replays', { destination: destinations[act.role] });
       case 'switch_off':
-        return this.#switchOff();
+        return this.#set('leaving', { enabled: false });
       case 'url_gone':
         return this.#urlGone();
     }
@@ -196,14 +212,18 @@ export class Injector {
     for (const pid of pids) clocks.setRight(pid);
   }
 
-  async #switchOff(): Promise<void> {
-    const { system, leaving } = this.victims;
+  #set(role: Role, change: object): Promise<void> {
+    return this.#ask('PATCH', `/destinations/${this.victims.destinations[role]}`, change);
+  }
+
+  /** Asks control until it answers; it may refuse, for example because a job runs already. */
+  async #ask(method: 'PATCH' | 'POST', path: string, body?: object): Promise<void> {
+    const { system } = this.victims;
     await eventually(
       async () => {
-        const { status } = await system.control('PATCH', `/destinations/${leaving}`, {
-          enabled: false,
-        });
-        if (status !== 200) throw new Error(`control answered ${status}`);
+        const { status } = await system.control(method, path, body);
+        const isDone = status < 300 || (method === 'POST' && status === 409);
+        if (!isDone) throw new Error(`control answered ${status}`);
       },
       { deadlineMs: RECOVERY_MS, everyMs: 500 },
     );
@@ -211,11 +231,11 @@ export class Injector {
 
   /** All processes know of it soon after control has switched the URL off. */
   async #urlGone(): Promise<void> {
-    const { system, endpoints, gone } = this.victims;
+    const { system, endpoints, destinations } = this.victims;
     endpoints.goneNow();
     await eventually(
       async () => {
-        const { body } = await system.control('GET', `/destinations/${gone}`);
+        const { body } = await system.control('GET', `/destinations/${destinations.gone}`);
         const [webhook] = (body as { webhooks: { disabled: unknown }[] }).webhooks;
         if (!webhook?.disabled) throw new Error('the URL that is gone is still on');
       },
@@ -279,16 +299,21 @@ function turnOf(act: Act): string {
     case 'kill_broker':
     case 'stop_broker':
     case 'freeze_broker':
+    case 'cut':
       return 'broker';
     case 'second_delivery':
     case 'endpoint_down':
     case 'clock':
+    case 'pause':
       return act.kind;
     case 'kill':
     case 'stop':
     case 'freeze':
     case 'switch_off':
     case 'url_gone':
+    case 'send_now':
+    case 'cancel':
+    case 'replay':
       return '';
   }
 }

@@ -1,15 +1,28 @@
+import { ACCESS, type OperationId } from '../../shared/api/access';
+import { compact } from '../../shared/collections/defined';
 import { percentile } from '../bench/arithmetic';
+import { eventually } from '../../test/support/eventually';
 import { call, type Json } from '../harness/api';
+import { readArguments, runMain, UsageError } from '../harness/run-main';
+import { type Sink, startSink } from '../harness/sink';
 import { startSystem, type System } from '../harness/system';
 import { residents } from '../harness/usage';
-import { readerRequests } from './reader';
-import { readArguments, runMain, UsageError } from '../harness/run-main';
+import { growthOf } from './flat-memory';
+import {
+  everyRead,
+  type Kind,
+  type Known,
+  type ReaderRequest,
+  readerRequests,
+  READS,
+} from './reader';
 
 /**
  * `node dist/tools/chaos/reader-main.js [--minutes N] [--seed N] [--connections N] [--together]`: a
  * read-only token tries everything that it may (reader.ts), while others use the API and send
- * calls. It prints the slowest answers to the others and the memory of control, and ends with 1 if
- * an answer of control took a second or a process ended.
+ * calls, and an endpoint answers them at length. It prints the slowest answers to the others and
+ * the memory of the processes. It ends with 1 if an answer of control took a second, a process
+ * ended, the memory of control grew (flat-memory.ts), or something that exists was never read.
  */
 
 const USAGE =
@@ -17,11 +30,18 @@ const USAGE =
   '[--together]';
 const EVENTS = 600;
 const HONEST_EVERY_MS = 100;
-const REPORT_EVERY_MS = 10_000;
+const SAMPLE_EVERY_MS = 1_000;
+/** in samples */
+const REPORT_EVERY = 10;
 /** A stream is closed after a while, and opened again. */
 const STREAM_MS = 2_000;
 const SLOWEST_MS = 1_000;
 const NAMES = ['control', 'audiences', 'ingest'] as const;
+/** A character that takes six bytes as JSON. */
+const LONG_RESPONSE = '\u0001'.repeat(16_000);
+const CONDITION = 'count("e", duration("720h")) > 1';
+/** Previews end a minute after the last look at them. */
+const KEPT_PREVIEWS = 8;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -61,36 +81,55 @@ interface Figures {
   history: number[];
   ingest: number[];
   statuses: Record<string, number>;
+  /** operations that the reader got an answer with a 2xx from */
+  answered: Set<OperationId>;
   failed: number;
+}
+
+interface Reader {
+  system: System;
+  token: string;
+  /** with the previews that it has made */
+  known: Known;
+  figures: Figures;
 }
 
 async function main(): Promise<boolean> {
   const options = readOptions();
   say(`seed ${options.seed}`);
+  const sink = await startSink();
   const system = await startSystem({ embedded: true, together: options.together });
   try {
-    return await run(system, options);
+    return await run(system, sink, options);
   } finally {
     await system.stop();
+    await sink.close();
   }
 }
 
-async function run(system: System, { forMs, seed, connections }: Options): Promise<boolean> {
-  const { known, writeKey, token } = await prepare(system);
+async function run(
+  system: System,
+  sink: Sink,
+  { forMs, seed, connections }: Options,
+): Promise<boolean> {
+  const { known, writeKey, token } = await prepare(system, sink);
   const pids = processesOf(system);
   const figures: Figures = {
     control: [],
     history: [],
     ingest: [],
     statuses: {},
+    answered: new Set(),
     failed: 0,
   };
-  const memory: Record<string, number>[] = [];
+  const reader = { system, token, known, figures };
+  for (const request of everyRead(seed, known)) await tryOne(reader, request);
+  const controlMb: number[] = [];
   const until = performance.now() + forMs;
   const isOver = () => performance.now() >= until;
   const requests = readerRequests(seed, known);
   const attack = async () => {
-    while (!isOver()) await tryOne(system, requests, token, figures.statuses);
+    while (!isOver()) await tryOne(reader, requests.next().value);
   };
   const honest = async (times: number[], use: () => Promise<{ status: number }>) => {
     while (!isOver()) {
@@ -106,9 +145,12 @@ async function run(system: System, { forMs, seed, connections }: Options): Promi
   };
   const watch = async () => {
     while (!isOver()) {
-      await pause(REPORT_EVERY_MS);
-      memory.push(residents(pids));
-      say(line(figures, memory.at(-1) ?? {}));
+      await pause(SAMPLE_EVERY_MS);
+      const memory = residents(pids);
+      controlMb.push(memory.control ?? NaN);
+      if (controlMb.length % REPORT_EVERY === 0) say(line(figures, memory));
+      // Only the answers of the endpoints count.
+      sink.requests.length = 0;
     }
   };
   await Promise.all([
@@ -121,17 +163,59 @@ async function run(system: System, { forMs, seed, connections }: Options): Promi
     watch(),
   ]);
   say(`statuses of the reader: ${JSON.stringify(figures.statuses)}`);
-  const isAlive = JSON.stringify(processesOf(system)) === JSON.stringify(pids);
-  if (!isAlive) say('a process ended and was started again');
-  const slowest = Math.max(...figures.control, ...figures.history);
-  return isAlive && figures.failed === 0 && slowest < SLOWEST_MS;
+  const problems = problemsOf(system, pids, figures, controlMb);
+  for (const problem of problems) say(problem);
+  return problems.length === 0;
 }
 
-async function prepare(system: System) {
-  const { id, writeKey } = await system.createSource();
-  const webhooks = [{ url: 'https://127.0.0.1:9/' }];
+function problemsOf(
+  system: System,
+  pids: Record<string, number>,
+  { control, history, answered, failed }: Figures,
+  controlMb: readonly number[],
+): string[] {
+  const isAlive = JSON.stringify(processesOf(system)) === JSON.stringify(pids);
+  const slowest = Math.max(...control, ...history);
+  const { first, last, isFlat } = growthOf(controlMb);
+  say(`control: ${first.toFixed(0)} MB in the first third, ${last.toFixed(0)} MB in the last`);
+  const missed = READS.filter((id) => mustAnswer(id) && !answered.has(id));
+  return compact([
+    isAlive ? undefined : 'a process ended and was started again',
+    failed === 0 ? undefined : `${String(failed)} requests of others failed`,
+    slowest < SLOWEST_MS ? undefined : `an answer of control took ${slowest.toFixed(0)} ms`,
+    isFlat ? undefined : 'the memory of control grew',
+    missed.length === 0 ? undefined : `never read: ${missed.join(', ')}`,
+  ]);
+}
+
+/** A preview may be refused for what it asks, and another role's operation always is. */
+function mustAnswer(id: OperationId): boolean {
+  return id.startsWith('GET ') && ACCESS[id].role !== 'admin';
+}
+
+async function prepare(system: System, sink: Sink) {
+  const { control } = system;
+  const made = async (path: string, body: object) => {
+    const answer = await control('POST', path, body);
+    if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body as { id: string };
+  };
+  const { id: source, writeKey } = await system.createSource();
+  const sources = [source];
+  sink.on('/long', (_, nth) => ({ status: nth % 3 === 0 ? 200 : 425, body: LONG_RESPONSE }));
+  sink.on('/gone', { status: 410 });
   const filter = 'messageId.matches("[0-9a-f-]*[0-7][0-9a-f-]{20}[g-z]")';
-  const made = await system.createDestination({ sources: [id], webhooks, filter, paused: true });
+  const destinations = await Promise.all([
+    system.createDestination({ sources, webhooks: [{ url: sink.url('/long') }] }),
+    system.createDestination({ sources, webhooks: [{ url: sink.url('/gone') }] }),
+    system.createDestination({
+      sources,
+      webhooks: [{ url: 'https://127.0.0.1:9/' }],
+      filter,
+      paused: true,
+    }),
+  ]);
+  const [long, gone] = destinations;
   for (let i = 0; i < EVENTS; i += 50) {
     const batch = Array.from({ length: 50 }, (_, k) => ({
       type: 'track',
@@ -141,9 +225,38 @@ async function prepare(system: System) {
     }));
     await system.send(writeKey, 'batch', { batch });
   }
-  const created = await system.control('POST', '/tokens', { name: 'reader', role: 'read_only' });
-  const { token } = created.body as { token: string };
-  return { known: { sources: [id], destinations: [made.id] }, writeKey, token };
+  const audience = await made('/audiences', { name: 'Audience', condition: CONDITION });
+  const trait = { name: 'Trait', compute: 'count', event: 'e' };
+  const computed = await made('/computed-traits', trait);
+  const deletion = await made('/deletions', { userIds: ['somebody'] });
+  const reader = await control('POST', '/tokens', { name: 'reader', role: 'read_only' });
+  const { id: tokenId, token } = reader.body as { id: string; token: string };
+  const listed = (path: string): Promise<Json[]> =>
+    eventually(async () => {
+      const { body } = await control('GET', path);
+      if (!(body.data?.length > 0)) throw new Error(`${path} has nothing yet`);
+      return body.data;
+    });
+  const deliveries = await listed(`/deliveries?destination=${long.id}&attempted=true&limit=100`);
+  const notices = await listed(`/notices?destination=${gone.id}`);
+  const events = await listed('/events?accepted=true&limit=50');
+  const replay = await made('/replays', { destination: long.id, includeDelivered: true });
+  const preview = await eventually(() => made('/audiences/preview', { condition: CONDITION }));
+  const idsOf = (things: readonly { id: string }[]) => things.map(({ id }) => id);
+  const ids: Record<Kind, string[]> = {
+    '/sources': sources,
+    '/destinations': idsOf(destinations),
+    '/deliveries': idsOf(deliveries),
+    '/audiences': [audience.id],
+    '/audiences/previews': [preview.id],
+    '/computed-traits': [computed.id],
+    '/deletions': [deletion.id],
+    '/replays': [replay.id],
+    '/notices': idsOf(notices),
+    '/tokens': [tokenId],
+  };
+  const messages = events.map((event) => event.call.messageId as string);
+  return { known: { ids, messages }, writeKey, token };
 }
 
 function processesOf(system: System): Record<string, number> {
@@ -151,21 +264,26 @@ function processesOf(system: System): Record<string, number> {
 }
 
 async function tryOne(
-  { controlUrl }: System,
-  requests: ReturnType<typeof readerRequests>,
-  token: string,
-  statuses: Figures['statuses'],
+  { system, token, known, figures }: Reader,
+  { operation, method, path, body, stream }: ReaderRequest,
 ): Promise<void> {
-  const { method, path, body, stream } = requests.next().value;
-  const url = `${controlUrl}/api/v1${path}`;
+  const url = `${system.controlUrl}/api/v1${path}`;
   const headers = { authorization: `Bearer ${token}` };
+  const { statuses, answered } = figures;
   const status = stream
     ? await streamStatus(url, headers)
     : await call(method, url, headers, body as Json).then(
-        (answer) => String(answer.status),
+        (answer) => {
+          if (operation === 'POST /audiences/preview' && answer.status === 201) {
+            const previews = known.ids['/audiences/previews'];
+            known.ids['/audiences/previews'] = [...previews, answer.body.id].slice(-KEPT_PREVIEWS);
+          }
+          return String(answer.status);
+        },
         (error: unknown) => (error instanceof Error ? error.name : 'failed'),
       );
   statuses[status] = (statuses[status] ?? 0) + 1;
+  if (/\b2\d\d$/.test(status)) answered.add(operation);
 }
 
 async function streamStatus(url: string, headers: Record<string, string>): Promise<string> {

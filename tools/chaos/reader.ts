@@ -1,10 +1,12 @@
 import { ACCESS, type OperationId, OPERATION_IDS } from '../../shared/api/access';
+import { operationOf } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { type Random, randomOf } from '../harness/random';
 
 /**
- * What a read-only token may try: an endless sequence of requests to all its operations, chosen by
- * a seed, with the expressions and bodies that take most work. Pure.
+ * What a read-only token may try: each operation that reads once, and then an endless sequence of
+ * requests to all of them, chosen by a seed, with the expressions and bodies that take most work.
+ * Pure.
  */
 
 export interface ReaderRequest {
@@ -17,17 +19,26 @@ export interface ReaderRequest {
   stream: boolean;
 }
 
+/** What is read by its id: `/sources`, `/audiences/previews` and so on. */
+type KindOf<Id> = Id extends `GET ${infer Kind}/{id}${string}` ? Kind : never;
+export type Kind = KindOf<OperationId>;
+
 /** What exists, so that requests do more than miss. */
 export interface Known {
-  sources: readonly string[];
-  destinations: readonly string[];
+  ids: Record<Kind, string[]>;
+  messages: string[];
 }
 
-const OPERATIONS: readonly OperationId[] = OPERATION_IDS.filter((id) => {
-  const { role } = ACCESS[id];
-  // Ending the session of a token has no effect, and the document is the same every time.
-  return role === 'read_only' && id !== 'DELETE /session';
+/**
+ * The operations that read, also those that need another role: their refusal is work, too. Ending
+ * the session of a token has no effect.
+ */
+export const READS: readonly OperationId[] = OPERATION_IDS.filter((id) => {
+  if (id === 'DELETE /session') return false;
+  return id.startsWith('GET ') || ACCESS[id].role === 'read_only';
 });
+/** The share of ids that do not exist. */
+const UNKNOWN = 0.1;
 /** These bring expressions, so most requests go to them. */
 const BODIES: Partial<Record<OperationId, (random: Random, known: Known) => object>> = {
   'POST /destinations/preview': (random) => ({
@@ -40,53 +51,85 @@ const BODIES: Partial<Record<OperationId, (random: Random, known: Known) => obje
       ...optional(random, 'webhooks', () => webhooksOf(random)),
     },
   }),
-  'POST /filters/try': (random, { sources }) => ({
+  'POST /filters/try': (random, { ids }) => ({
     filter: conditionOf(random),
     limit: random.between(1, 500),
     ...optional(random, 'sources', () =>
-      Array.from({ length: random.between(1, 1_000) }, () => random.one(sources)),
+      Array.from({ length: random.between(1, 1_000) }, () => random.one(ids['/sources'])),
     ),
   }),
   'POST /audiences/preview': (random) => ({
-    condition: conditionOf(random).replaceAll(/\b(event|messageId)\b/g, 'user.id'),
+    condition:
+      random.next() < 0.3
+        ? `count("e", duration("${count(random, 700)}h")) > ${count(random, 9)}`
+        : conditionOf(random).replaceAll(/\b(event|messageId)\b/g, 'user.id'),
   }),
 };
+
+/** Each operation once, with an id that exists and without a query that could be refused. */
+export function everyRead(seed: number, known: Known): ReaderRequest[] {
+  const random = randomOf(seed);
+  return READS.map((operation) => {
+    const query = operation === 'GET /lookup' ? `?message=${random.one(known.messages)}` : '';
+    return requestTo(operation, random, known, (kind) => random.one(known.ids[kind]), query);
+  });
+}
 
 export function* readerRequests(seed: number, known: Known): Generator<ReaderRequest, never> {
   const random = randomOf(seed);
   const costly = Object.keys(BODIES) as OperationId[];
+  const idOf = (kind: Kind) => (random.next() < UNKNOWN ? 'unknown' : random.one(known.ids[kind]));
   for (;;) {
-    const operation = random.one(random.next() < 0.6 ? costly : OPERATIONS);
-    const [method = '', template = ''] = operation.split(' ');
-    const id = template.startsWith('/destinations') ? known.destinations : ['unknown'];
-    const body = BODIES[operation]?.(random, known);
-    yield {
-      operation,
-      method,
-      path: template.replace('{id}', () => random.one(id)) + (body ? '' : queryOf(random)),
-      stream: operation === 'GET /events/stream',
-      ...defined({ body }),
-    };
+    const operation = random.one(random.next() < 0.6 ? costly : READS);
+    yield requestTo(operation, random, known, idOf, queryOf(operation, random, known));
   }
+}
+
+function requestTo(
+  operation: OperationId,
+  random: Random,
+  known: Known,
+  idOf: (kind: Kind) => string,
+  query: string,
+): ReaderRequest {
+  const [method = '', template = ''] = operation.split(' ');
+  const [kind, rest] = template.split('/{id}');
+  const path = rest === undefined ? template : `${kind!}/${idOf(kind as Kind)}${rest}`;
+  return {
+    operation,
+    method,
+    path: path + query,
+    stream: operationOf(operation).stream === true,
+    ...defined({ body: BODIES[operation]?.(random, known) }),
+  };
 }
 
 function optional(random: Random, name: string, make: () => unknown): object {
   return random.next() < 0.3 ? { [name]: make() } : {};
 }
 
-function queryOf(random: Random): string {
-  return random.one([
-    '',
-    '?limit=100',
-    '?limit=100&user=u1',
-    '?type=track',
-    '?q=abcdef&limit=100',
-    '?q=a&sort=-name&limit=200',
-    '?sort=-dead&limit=200&total=true',
-    '?state=failing&sort=waiting',
-    '?sort=-lastCall&limit=200',
-    '?trend=true&since=2026-01-01T00:00:00Z',
-  ]);
+/** Parameters of queries by their names, which mean the same in all operations. */
+const PARAMETERS: Record<string, (random: Random, known: Known) => string> = {
+  limit: (random) => count(random, 200),
+  total: () => 'true',
+  trend: () => 'true',
+  message: (random, { messages }) => random.one(messages),
+  user: (random) => `u${count(random, 96)}`,
+  source: (random, { ids }) => random.one(ids['/sources']),
+  destination: (random, { ids }) => random.one(ids['/destinations']),
+  type: () => 'track',
+  q: (random) => random.one(['a', 'abcdef', 'long']),
+  state: (random) => random.one(['failing', 'paused', 'enabled']),
+  status: (random) => random.one(['pending', 'delivered', 'dead']),
+  sort: (random) => random.one(['name', '-name', '-dead', 'waiting', '-lastCall']),
+  since: () => '2026-01-01T00:00:00Z',
+};
+
+function queryOf(operation: OperationId, random: Random, known: Known): string {
+  const names = Object.keys(operationOf(operation).query?.shape ?? {});
+  const given = names.filter((name) => name in PARAMETERS && random.next() < 0.3);
+  const query = given.map((name) => `${name}=${PARAMETERS[name]!(random, known)}`);
+  return query.length > 0 ? `?${query.join('&')}` : '';
 }
 
 function headersOf(random: Random): object {

@@ -34,6 +34,10 @@ export function violationsOf(verdict: Verdict): string[] {
     });
     violations.push(`${what}: ${some.length} (${shown.join('; ')})`);
   }
+  const { messages, records } = verdict.cutOff;
+  if (messages.size > records) {
+    violations.push(`${messages.size} messages are gone, and ${records} records were cut off`);
+  }
   violations.push(...verdict.misshown);
   return violations;
 }
@@ -46,6 +50,7 @@ export function describeVerdict(verdict: Verdict): string[] {
     cancelled,
     dead,
     notRouted,
+    cutOff,
     copies,
     contradictions,
     crimes,
@@ -56,7 +61,8 @@ export function describeVerdict(verdict: Verdict): string[] {
       'deliveries: ' +
       `${delivered} delivered, ${deadTotal} dead, ${cancelled} cancelled, ` +
       `${crimes.lost.length} lost ` +
-      `(${notRouted} came after their destination was switched off)`,
+      `(${notRouted} came after their destination was switched off, ${cutOff.messages.size} of ` +
+      `${cutOff.records} records that were cut off)`,
     `dead: ${
       Object.entries(dead)
         .map(([what, count]) => `${what} ${count}`)

@@ -14,7 +14,7 @@ import { callMaker, PARTS, type Role, ROLES } from './scenario';
 import { type Cluster, startCluster } from './cluster';
 import { type Endpoints, openEndpoints } from './endpoints';
 import { Injector } from './injector';
-import { type Evidence, misshown, verifyRun, type Verdict } from './verify-run';
+import { type Cuts, type Evidence, misshown, verifyRun, type Verdict } from './verify-run';
 import { KafkaView } from './kafka-view';
 import { type ChaosOptions } from './options';
 import { planFaults } from './fault-plan';
@@ -169,10 +169,10 @@ export async function connect(system: System, endpoints: Endpoints) {
 }
 
 interface Played {
-  load: Load;
   injector: Injector;
-  /** ids of the `delete` messages that control has sent */
-  deletes: string[];
+  /** ids of the messages that were answered with a 200 */
+  acknowledged: Iterable<string>;
+  cuts: Cuts;
 }
 
 async function play(scene: Scene): Promise<Played> {
@@ -185,10 +185,24 @@ async function play(scene: Scene): Promise<Played> {
     perSecond: options.perSecond,
     make,
   });
-  const { leaving, gone } = scene.destinations;
-  const injector = new Injector({ system, env, brokers, clocks, endpoints, leaving, gone, note });
   const deletions = deleteUsers(system, endpoints.users, randomOf(options.seed + 3));
-  let deletes: string[];
+  const acknowledged = () => [...load.acknowledged, ...deletions.messages];
+  const cuts: Cuts = { records: 0, before: new Set() };
+  const onCut = (records: number) => {
+    cuts.records += records;
+    for (const message of acknowledged()) cuts.before.add(message);
+  };
+  const { destinations } = scene;
+  const injector = new Injector({
+    system,
+    env,
+    brokers,
+    clocks,
+    endpoints,
+    destinations,
+    onCut,
+    note,
+  });
   const startedAt = Date.now();
   const progress = setInterval(() => void tellProgress(scene, load, injector), PROGRESS_MS);
   try {
@@ -199,7 +213,7 @@ async function play(scene: Scene): Promise<Played> {
     await pause(Math.max(0, startedAt + options.forMs - Date.now()));
     note('no more faults');
     await injector.finish();
-    deletes = await deletions.stop();
+    await deletions.stop();
     await load.stop(30_000);
     note('no more calls');
     // Judge a run that does not drain like any other: the verdict names the open deliveries.
@@ -209,7 +223,7 @@ async function play(scene: Scene): Promise<Played> {
     await deletions.stop();
     await load.stop(0);
   }
-  return { load, injector, deletes };
+  return { injector, acknowledged: acknowledged(), cuts };
 }
 
 async function tellProgress(
@@ -246,7 +260,7 @@ async function drained({ view, windowMs }: Scene): Promise<void> {
 
 async function conclude(
   scene: Scene,
-  { load, injector, deletes }: Played,
+  { injector, acknowledged, cuts }: Played,
 ): Promise<Omit<Outcome, 'dir'>> {
   const { system, env, dir, startedAt, sourceId, destinations, note } = scene;
   const { receipts } = scene.endpoints;
@@ -267,7 +281,8 @@ async function conclude(
   const evidence: Evidence = {
     sourceId,
     destinations,
-    acknowledged: [...load.acknowledged, ...deletes],
+    acknowledged,
+    cuts,
     receipts,
     history,
     commits,

@@ -9,8 +9,9 @@ import { DELETED_USERS, userName } from './scenario';
 const EVERY_MS = { least: 1_000, most: 4_000 };
 
 export interface UserDeletions {
-  /** Resolves with the ids of the `delete` messages. */
-  stop(): Promise<string[]>;
+  /** ids of the `delete` messages so far */
+  messages: readonly string[];
+  stop(): Promise<void>;
 }
 
 /** @param users is told of each deletion that was answered */
@@ -42,10 +43,10 @@ export function deleteUsers(
     }
   })();
   return {
+    messages,
     stop: async () => {
       stopped.abort();
       await work;
-      return messages;
     },
   };
 }

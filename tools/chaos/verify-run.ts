@@ -17,11 +17,20 @@ import { LISTED, type ShownHistory } from './shown-history';
  * records in Kafka. Pure.
  */
 
+/** What power cuts have removed from `messages`. */
+export interface Cuts {
+  /** the number of records */
+  records: number;
+  /** the messages that were acknowledged before a cut */
+  before: Set<string>;
+}
+
 export interface Evidence {
   sourceId: string;
   destinations: Record<Role, string>;
   /** ids of messages that got a 200 */
   acknowledged: Iterable<string>;
+  cuts: Cuts;
   receipts: Record<Role, Receipts>;
   history: History;
   /** commits of delivery */
@@ -65,6 +74,8 @@ export interface Verdict {
   dead: Record<string, number>;
   /** calls after their destination was disabled */
   notRouted: number;
+  /** messages that a power cut removed before they were routed: of so many records at most */
+  cutOff: { messages: Set<string>; records: number };
   /**
    * copies of messages that clients sent again and that were stored again: none of them creates a
    * second delivery
@@ -91,6 +102,7 @@ export interface Verdict {
 /** Verifies each acknowledged message at each destination, and each repeat at the healthy ones. */
 export function verifyRun(evidence: Evidence): Verdict {
   const verdict = newVerdict();
+  verdict.cutOff.records = evidence.cuts.records;
   for (const message of evidence.acknowledged) {
     verdict.acknowledged++;
     verdict.copies += Math.max(0, evidence.history.copiesOf(message) - 1);
@@ -177,6 +189,12 @@ function judgeDelivery(verdict: Verdict, evidence: Evidence, about: Omit<Finding
   const kinds = ends ? kindsOf(ends) : [];
   if (!ends || kinds.length === 0) {
     const copies = evidence.history.copiesOf(message);
+    // What is there is read, however much around it was cut off.
+    if (!ends && copies === 0 && evidence.cuts.before.has(message)) {
+      verdict.deliveries--;
+      verdict.cutOff.messages.add(message);
+      return;
+    }
     accuse('lost', `${copies} copies in messages, ${ends?.events ?? 0} events, no end`);
     return;
   }
@@ -214,6 +232,7 @@ function newVerdict(): Verdict {
     cancelled: 0,
     dead: {},
     notRouted: 0,
+    cutOff: { messages: new Set(), records: 0 },
     copies: 0,
     crimes: { lost: [], deadAtHealthy: [], notTaken: [], noLetter: [], sentAfterCancellation: [] },
     contradictions: [],

@@ -138,6 +138,7 @@ class LogRecord implements OpenRecord {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
+  readonly epoch = 0;
   readonly timestampMs: number;
   readonly key: Buffer | null;
   readonly headers: Record<string, string>;

@@ -78,6 +78,7 @@ export class RetryProcess {
         topic: '',
         partition: 0,
         offset: 0,
+        epoch: 0,
         key: key === null ? null : Buffer.from(key),
         headers: {},
         value: Buffer.from(String(value)),
@@ -122,7 +123,7 @@ export class RetryProcess {
           const records = log.peek(offset, FETCHED);
           const next = (records.at(-1)?.offset ?? offset - 1) + 1;
           const { low, high: end } = log.bounds;
-          return Promise.resolve({ records, next, end, gone: offset < low });
+          return Promise.resolve({ records, next, end, gone: offset < low, era: '' });
         },
         ranges: (topic) =>
           Promise.resolve(

@@ -1,32 +1,24 @@
-import { Text } from '@mantine/core';
+import { Text, VisuallyHidden } from '@mantine/core';
 import { useParams, useSearchParams } from 'react-router';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { AdminsOnly, Page, TextLink, Unread } from '../ui/ui';
-import { ChooseIntegration } from './choose-integration';
-import { SettingsStep, SourcesAgain, UrlsAgain } from './edit-steps';
-import { FirstEvent } from './first-event';
-import { ChooseSources } from './sources-step';
-import { SwitchStep } from './switch-step';
+import { EndpointAgain, NewEndpoint } from './endpoint-step';
+import { LiveStep } from './live-step';
+import { ChooseSources, SourcesAgain } from './source-step';
+import { addressOf, markOf, type Step, STEPS, testedOf, type Tested } from './steps';
 import { TestStep } from './test-step';
-import { UrlsStep } from './urls-step';
 import { text } from '../texts';
 
 const words = text.connect.connect;
 
 /**
- * The first-time path, up to the first event. The address holds the step. As soon as there are
- * URLs, the destination is stored, disabled: a reload, or a visit tomorrow, continues at the same
- * step.
+ * The first-time path, up to the first event. The address holds the step, and how the test ended.
+ * As soon as there is an endpoint, the destination is stored, disabled: a reload, or a visit
+ * tomorrow, continues at the same step.
  */
-
-const STEPS = ['integration', 'sources', 'urls', 'test', 'settings', 'switch', 'live'] as const;
-type Step = (typeof STEPS)[number];
-
-const NAMES: Readonly<Record<Step, string>> = words.names;
-
 export function Connect() {
-  const { id, step } = useParams();
+  const { id: given, step } = useParams();
   const [search] = useSearchParams();
   const admin = useMay('POST /destinations');
   if (!admin) {
@@ -36,82 +28,66 @@ export function Connect() {
       </AdminsOnly>
     );
   }
-  const at =
-    id === undefined || id === 'new'
-      ? early(search)
-      : (STEPS.find((name) => name === step) ?? 'test');
+  const id = given === 'new' ? undefined : given;
+  const sources = search.get('sources');
+  const early = sources === null ? 'source' : 'endpoint';
+  const at = id === undefined ? early : (STEPS.find((name) => name === step) ?? 'test');
+  const tested = testedOf(search.get('test'));
   return (
     <Page title={words.connectIntegration}>
-      <Progress at={at} id={id === 'new' ? undefined : id} search={search} />
-      {id === undefined || id === 'new' ? (
-        <Early at={at} search={search} />
-      ) : (
-        <Stored id={id} at={at} />
+      <Progress at={at} id={id} tested={tested} />
+      {id !== undefined && <Stored key={id} id={id} at={at} />}
+      {id === undefined && sources === null && <ChooseSources />}
+      {id === undefined && sources !== null && (
+        <NewEndpoint sources={sources.split(',').filter((source) => source !== '')} />
       )}
     </Page>
   );
-}
-
-/** Before the destination exists, the address holds the choices. */
-function early(search: URLSearchParams): Step {
-  if (search.get('type') === null) return 'integration';
-  return search.get('sources') === null ? 'sources' : 'urls';
-}
-
-function Early({ at, search }: { at: Step; search: URLSearchParams }) {
-  if (at === 'integration') return <ChooseIntegration />;
-  if (at === 'sources') return <ChooseSources />;
-  return <UrlsStep sources={(search.get('sources') ?? '').split(',').filter((id) => id !== '')} />;
 }
 
 function Stored({ id, at }: { id: string; at: Step }) {
   const read = useRead('GET /destinations/{id}', { id });
   if (!read.data || read.error) return <Unread read={read} what={words.theDestination} />;
   const stored = { destination: read.data.data, etag: read.data.etag ?? '' };
-  if (at === 'sources') return <SourcesAgain {...stored} />;
-  if (at === 'urls') return <UrlsAgain {...stored} />;
-  if (at === 'settings') return <SettingsStep {...stored} />;
-  if (at === 'switch') return <SwitchStep {...stored} />;
-  if (at === 'live') return <FirstEvent {...stored} />;
-  return <TestStep {...stored} />;
-}
-
-/** Returns the address of a step that the user can visit; undefined for a later one. */
-function linkTo(
-  step: Step,
-  at: Step,
-  id: string | undefined,
-  search: URLSearchParams,
-): string | undefined {
-  if (step === at) return undefined;
-  // The integration of a stored destination is fixed.
-  if (id !== undefined) return step === 'integration' ? undefined : `/connect/${id}/${step}`;
-  if (STEPS.indexOf(step) > STEPS.indexOf(at)) return undefined;
-  if (step === 'integration') return '/connect';
-  return `/connect/new?${new URLSearchParams({ type: search.get('type') ?? 'webhooks' }).toString()}`;
+  switch (at) {
+    case 'source':
+      return <SourcesAgain {...stored} />;
+    case 'endpoint':
+      return <EndpointAgain {...stored} />;
+    case 'test':
+      return <TestStep destination={stored.destination} />;
+    case 'live':
+      return <LiveStep {...stored} />;
+  }
 }
 
 interface ProgressProps {
   at: Step;
   id: string | undefined;
-  search: URLSearchParams;
+  tested: Tested;
 }
 
-function Progress({ at, id, search }: ProgressProps) {
+function Progress({ at, id, tested }: ProgressProps) {
   return (
     <ol className="steps" aria-label={words.steps}>
-      {STEPS.map((step) => {
-        const to = linkTo(step, at, id, search);
+      {STEPS.map((step, i) => {
+        const mark = markOf(step, { id, at, tested });
+        const to = step === at ? undefined : addressOf(step, { id, tested });
+        const name = words.names[step];
         return (
-          <li
-            key={step}
-            aria-current={step === at ? 'step' : undefined}
-            className={STEPS.indexOf(at) > STEPS.indexOf(step) ? 'done' : ''}
-          >
-            {to === undefined ? NAMES[step] : <TextLink to={to}>{NAMES[step]}</TextLink>}
+          <li key={step} aria-current={step === at ? 'step' : undefined} className={`step-${mark}`}>
+            <span className="step-mark" aria-hidden="true">
+              {mark === 'open' ? i + 1 : SIGNS[mark]}
+            </span>
+            <span>
+              {to === undefined ? name : <TextLink to={to}>{name}</TextLink>}
+              {mark !== 'open' && <VisuallyHidden>{words.marks[mark]}</VisuallyHidden>}
+            </span>
           </li>
         );
       })}
     </ol>
   );
 }
+
+const SIGNS = { done: '✓', failed: '✗' } as const;

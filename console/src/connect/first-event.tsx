@@ -1,10 +1,13 @@
 import { Alert, Stack, Text } from '@mantine/core';
-import { type Destination } from '../../../shared/api/operations';
+import { type Delivery, type Destination } from '../../../shared/api/operations';
+import { isDelivered } from '../../../shared/model/reasons';
+import { whyOf } from '../deliveries/list';
+import { outcomeInWords } from '../lib/labels';
 import { EventList } from '../ui/event-list';
 import { Snippets } from '../ui/snippets';
 import { useRead } from '../lib/api';
 import { useLiveEvents } from '../lib/live';
-import { LinkButton, Pill, TextLink, When } from '../ui/ui';
+import { LinkButton, Pill, Section, TextLink, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.connect.firstEvent;
@@ -25,9 +28,9 @@ export function FirstEvent({ destination }: { destination: Destination }) {
   );
   const sender = source.data?.data;
   const real = deliveries.data?.data.data.filter(({ test }) => !test) ?? [];
-  const arrived = real.some(({ status }) => status === 'delivered');
+  const arrived = real.some(({ status }) => isDelivered(status));
   return (
-    <Stack>
+    <>
       <div aria-live="polite">
         {arrived ? (
           <Alert color="green" title={words.arrived}>
@@ -45,23 +48,61 @@ export function FirstEvent({ destination }: { destination: Destination }) {
         )}
       </div>
       {sender && sender.writeKey !== null && (
-        <Snippets source={sender} writeKey={sender.writeKey} />
+        <Section title={words.sendFirst}>
+          <Snippets source={sender} writeKey={sender.writeKey} />
+        </Section>
       )}
-      <section className="card" aria-label={words.received}>
-        <strong>{words.receivedWaypost}</strong>
-        <EventList events={events} empty={words.nothingYet} />
-      </section>
-      <section className="card" aria-label={words.delivered}>
-        <strong>{words.deliveredTo(destination.name)}</strong>
-        {real.length === 0 && <Text size="sm">{words.nothingYet}</Text>}
-        {real.map(({ id, type, status, acceptedAt }) => (
-          <div key={id} className="row">
-            <Pill kind={status} />
-            <TextLink to={`/deliveries/${id}`}>{type}</TextLink>
-            <When at={acceptedAt} />
-          </div>
-        ))}
-      </section>
-    </Stack>
+      <div className="beside even">
+        <section className="card" aria-label={words.received}>
+          <h2>{words.receivedWaypost}</h2>
+          <NotForIt of={events[0]} destination={destination} />
+          <EventList events={events} empty={words.nothingYet} />
+        </section>
+        <section className="card" aria-label={words.delivered}>
+          <h2>{words.deliveredTo(destination.name)}</h2>
+          {real.length === 0 && <Text size="sm">{words.nothingYet}</Text>}
+          <ul className="plain">
+            {real.map((delivery) => (
+              <Arrival key={delivery.id} of={delivery} />
+            ))}
+          </ul>
+        </section>
+      </div>
+    </>
+  );
+}
+
+type Event = ReturnType<typeof useLiveEvents>['events'][number];
+
+interface NotForItProps {
+  of: Event | undefined;
+  destination: Destination;
+}
+
+/** Says why the newest event does not go to the destination: else one would wait for it. */
+function NotForIt({ of: event, destination: { id } }: NotForItProps) {
+  const way = event?.destinations?.find(({ destination }) => destination === id);
+  if (!way || way.outcome === 'routed') return null;
+  return (
+    <Text size="sm" className="warning">
+      {words.notForIt(way.reason ?? outcomeInWords(way.outcome))}
+    </Text>
+  );
+}
+
+type Arriving = Pick<
+  Delivery,
+  'id' | 'type' | 'event' | 'status' | 'acceptedAt' | 'reason' | 'goesOn'
+>;
+
+function Arrival({ of: delivery }: { of: Arriving }) {
+  const { id, type, event, status, acceptedAt } = delivery;
+  return (
+    <li className="row">
+      <Pill kind={status} />
+      <TextLink to={`/deliveries/${id}`}>{event ?? type}</TextLink>
+      <When at={acceptedAt} />
+      <span className="quiet">{whyOf(delivery)}</span>
+    </li>
   );
 }

@@ -9,6 +9,7 @@ import { goesOnInWords } from '../lib/goes-on';
 import { codeInWords, count, reasonInWords } from '../lib/labels';
 import { linkOf, rowOf, useReturn } from '../lib/return';
 import { useMay } from '../lib/session';
+import { SendFirst } from '../source/send-first';
 import { type Filters, Pager, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
 import { Empty, number, Pill, Table, TextLink, Unread, When } from '../ui/ui';
@@ -79,7 +80,7 @@ export function DeliveryList({ destination }: Props) {
         )}
       </div>
       <ViewTabs list="deliveries" filters={filters} tabs={TABS} />
-      <Histogram filters={filters} {...defined({ destination })} />
+      <Histogram filters={filters} destination={destination} />
       {read.data?.data.searched && <Searched {...read.data.data.searched} />}
       {read.data && !read.error ? (
         <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
@@ -290,14 +291,7 @@ function Nothing({ filters }: { filters: Filters }) {
   }
   return (
     <Empty title={words.noDeliveriesYet}>
-      <Text>{words.noDeliveriesHint}</Text>
-      <Text>
-        {words.sendFirst(
-          <TextLink to="/sources">{words.aSource}</TextLink>,
-          <TextLink to="/debugger">{words.theEvents}</TextLink>,
-        )}
-      </Text>
-      <TextLink to={lookupOf(filters)}>{words.lookUp}</TextLink>
+      <SendFirst />
     </Empty>
   );
 }
@@ -357,7 +351,7 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
         </TextLink>
         {delivery.test && words.test}
       </td>
-      <Cell>{delivery.destinationName ?? delivery.destination}</Cell>
+      <Cell title={delivery.destination}>{delivery.destinationName ?? words.deleted}</Cell>
       <Cell>{delivery.userId ?? '–'}</Cell>
       <td>
         <When at={delivery.acceptedAt} />
@@ -369,17 +363,24 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
   );
 }
 
-/** A value that may be longer than its cell, and in any direction. */
-function Cell({ children }: { children: string }) {
+/**
+ * A value that may be longer than its cell, and in any direction. @param title what to show of it on
+ * hover, if not all of it
+ */
+function Cell({ children, title = children }: { children: string; title?: string }) {
   return (
-    <td title={children}>
+    <td title={title}>
       <bdi>{children as ReactNode}</bdi>
     </td>
   );
 }
 
 /** Why it waits or ended, and what follows. */
-function whyOf({ status, reason, goesOn }: Row): string {
+export function whyOf({
+  status,
+  reason,
+  goesOn,
+}: Pick<Row, 'status' | 'reason' | 'goesOn'>): string {
   const parts = [
     isDelivered(status) ? '' : reasonInWords(reason),
     goesOn ? goesOnInWords(goesOn, reason, Date.now()) : '',

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
 import { AttemptView, BodyView } from '../destination/attempt';
-import { Empty, Section, When } from '../ui/ui';
+import { At, Empty, Section } from '../ui/ui';
 import { attemptName } from './compare';
 import { NotCalled } from './not-called';
 import { type Moment, momentsOf } from './timeline';
@@ -35,7 +35,7 @@ export function Story({ delivery }: { delivery: Delivery }) {
               />
               {moment.at !== null && (
                 <span className="quiet">
-                  <When at={moment.at} exact />
+                  <At at={moment.at} />
                 </span>
               )}
             </li>

@@ -88,10 +88,9 @@ function capitalized(text: string): string {
 export function titleOf({
   type,
   event,
-  destination,
   destinationName,
-}: Pick<Delivery, 'type' | 'event' | 'destination' | 'destinationName'>): string {
-  return words.title(event ?? type, destinationName ?? destination);
+}: Pick<Delivery, 'type' | 'event' | 'destinationName'>): string {
+  return words.title(event ?? type, destinationName ?? text.watch.deliveries.deleted);
 }
 
 /** Says in a sentence what became of a delivery, or what it waits for. */

@@ -38,16 +38,26 @@ export function AttemptView({ attempt, heading, body, isTest = false, notCalled 
   const failed = attempt.urls.findIndex(({ outcome }) => outcome !== 'delivered');
   const [chosen, setChosen] = useState(Math.max(0, failed));
   const shown = attempt.urls[chosen];
+  // The line of the URL says the same.
+  const isOne = attempt.urls.length === 1;
   const wordOf = (url: Try) =>
     isTest ? testWord(url.outcome) : urlWord(url.outcome, attempt.outcome);
   return (
     <section className="card" aria-label={heading}>
       <div className="row">
         <strong>{heading}</strong>
-        <Pill kind={isTest ? testWord(attempt.outcome) : attempt.outcome} />
-        <span className="quiet">
-          <When at={attempt.at} exact />, {latency(tookOf(attempt))}
-        </span>
+        {isOne ? (
+          <span className="quiet">
+            <When at={attempt.at} exact />
+          </span>
+        ) : (
+          <>
+            <Pill kind={isTest ? testWord(attempt.outcome) : attempt.outcome} />
+            <span className="quiet">
+              <When at={attempt.at} exact />, {latency(tookOf(attempt))}
+            </span>
+          </>
+        )}
       </div>
       <ul className="plain tries">
         {attempt.urls.map((url, i) => (
@@ -55,11 +65,7 @@ export function AttemptView({ attempt, heading, body, isTest = false, notCalled 
             <TryHead
               of={url}
               word={wordOf(url)}
-              choice={
-                attempt.urls.length > 1
-                  ? { isChosen: i === chosen, onChoose: () => setChosen(i) }
-                  : undefined
-              }
+              choice={isOne ? undefined : { isChosen: i === chosen, onChoose: () => setChosen(i) }}
             />
           </li>
         ))}
@@ -230,8 +236,15 @@ function Phases({ phases }: { phases: NonNullable<Try['phases']> }) {
           />
         ))}
       </svg>
-      <Text size="sm" className="quiet">
-        {parts.map(({ phase, ms }) => `${phase} ${latency(ms)}`).join(', ')}
+      <Text size="sm" className="quiet row">
+        {parts.map(({ phase, ms }) => (
+          <span key={phase} className="phase">
+            <svg viewBox="0 0 1 1" aria-hidden="true">
+              <rect className={`phase-${phase}`} width="1" height="1" />
+            </svg>
+            {phase} {latency(ms)}
+          </span>
+        ))}
       </Text>
     </div>
   );

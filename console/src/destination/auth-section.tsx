@@ -31,7 +31,13 @@ interface Props {
   disabled: boolean;
 }
 
-export function AuthSection({ auth, onChange, problems, field, lost, disabled }: Props) {
+interface SectionProps extends Props {
+  /** shows the fields at once */
+  isOpen: boolean;
+}
+
+export function AuthSection({ auth, onChange, problems, isOpen, ...rest }: SectionProps) {
+  const { field, lost, disabled } = rest;
   const options = Object.entries(TYPES).map(([value, label]) => ({ value, label }));
   const fields = { problems, field, lost, disabled };
   return (
@@ -39,6 +45,7 @@ export function AuthSection({ auth, onChange, problems, field, lost, disabled }:
       title={words.authentication}
       summary={auth ? TYPES[auth.type] : words.none}
       problem={problemAt(problems, field)}
+      isOpen={isOpen}
     >
       <Stack gap="sm">
         <NativeSelect

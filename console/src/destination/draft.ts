@@ -64,9 +64,9 @@ export interface Draft extends PlainDraft {
 export type Patch = NonNullable<Operations['PATCH /destinations/{id}']['body']>;
 type Creation = Operations['POST /destinations']['body'];
 
-export function emptyDraft(sources: string[]): Draft {
+export function emptyDraft(sources: string[], name: string): Draft {
   return {
-    name: words.suggestedName,
+    name,
     sources,
     webhooks: [{ url: '', headers: [] }],
     sharedSecret: '',

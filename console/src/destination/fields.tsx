@@ -80,12 +80,15 @@ export function SecretField({ value, onChange, problem, has, ...made }: SecretPr
         onChange={(event) => onChange(event.target.value)}
         error={problem}
         spellCheck={false}
+        {...(readable && {
+          rightSection: <Copy text={value} label={words.copySharedSecret} />,
+          classNames: { input: 'mono' },
+        })}
       />
       <Group gap="xs">
         <Button size="xs" variant="default" onClick={generate}>
           {words.generateSecret}
         </Button>
-        {readable && <Copy text={value} label={words.copySharedSecret} />}
         {readable && <Text size="sm">{words.copyNow}</Text>}
         {!has && value === '' && <Text className="warning">{words.notSigned}</Text>}
       </Group>

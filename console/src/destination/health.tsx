@@ -106,25 +106,20 @@ interface FactsProps {
 }
 
 function Facts({ health, destination, zoom, endMs }: FactsProps) {
-  const { stateSince, successRate, perSecond, latencyMs, lastError, waiting, oldestWaitingAt } =
-    health;
+  const { successRate, perSecond, latencyMs, lastError, waiting, oldestWaitingAt } = health;
   const steps = everyStep(health, health.series, endMs).map(({ found }) => found);
   const dead = steps.reduce((sum, step) => sum + (step?.dead ?? 0), 0);
   const range = { since: health.since, ...defined({ until: zoom?.until }) };
   return (
     <>
-      <p className="head-state">
-        {words.state(<When at={stateSince} exact />)}
-        {lastError !== null && (
-          <>
-            {' '}
-            {words.lastError(
-              <span className="break">{causeInWords(lastError)}</span>,
-              <When at={lastError.at} exact />,
-            )}
-          </>
-        )}
-      </p>
+      {lastError !== null && (
+        <p className="head-state">
+          {words.lastError(
+            <span className="break">{causeInWords(lastError)}</span>,
+            <When at={lastError.at} exact />,
+          )}
+        </p>
+      )}
       <dl className="tiles">
         <Tile
           name={words.successRate}
@@ -177,13 +172,14 @@ function LastAttempts({ destination }: { destination: string }) {
       <h2>{words.last(words.attempts(rows.length))}</h2>
       <Table
         label={words.lastAttempts}
+        className="dense attempts"
         head={[
-          words.when,
-          words.result,
+          { text: words.when, className: 'c-when' },
+          { text: words.result, className: 'c-status' },
           words.message,
-          number(words.attempt),
-          words.response,
-          number(words.took),
+          { ...number(words.attempt), className: 'c-attempts' },
+          { text: words.response, className: 'c-response' },
+          { ...number(words.took), className: 'c-took' },
         ]}
       >
         {rows.map((attempt) => (

@@ -11,12 +11,8 @@ const OWN = { types: TypesField, filter: FilterField };
 type InputName = Exclude<FormName, keyof typeof OWN>;
 
 /** The plain fields of a destination, from their table. */
-export function PlainFields({
-  firstSteps = false,
-  ...fields
-}: FieldProps & { firstSteps?: boolean }) {
-  const shown = FORM_FIELDS.filter(([, { form }]) => !firstSteps || form === 'first steps');
-  return shown.map(([name, { kind }]) => {
+export function PlainFields(fields: FieldProps) {
+  return FORM_FIELDS.map(([name, { kind }]) => {
     if (name === 'types' || name === 'filter') {
       const Field = OWN[name];
       return <Field key={name} {...fields} />;

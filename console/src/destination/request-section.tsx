@@ -1,10 +1,11 @@
 import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
+import { type Destination } from '../../../shared/api/operations';
 import { METHODS } from '../../../shared/model/request-settings';
 import { Disclosure } from '../ui/disclosure';
 import { type Draft } from './draft';
 import { problemAt } from './field-values';
 import { Preview, usePreview } from './preview';
-import { type RequestDraft, TEMPLATE } from './request-draft';
+import { type RequestDraft, requestDraft, TEMPLATE } from './request-draft';
 import { text } from '../texts';
 
 const words = text.endpoint.requestSection;
@@ -172,6 +173,11 @@ function RenderedHeaders({ headers, problems, onChange }: HeadersProps) {
       </Button>
     </Stack>
   );
+}
+
+/** Names the method and the form of a destination's requests. */
+export function requestInWords(request: Destination['request']): string {
+  return inWords(requestDraft(request));
 }
 
 function inWords({ method, format, headers }: RequestDraft): string {

@@ -2,18 +2,29 @@ import { Alert, Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type Destination, type Test } from '../../../shared/api/operations';
 import { useChange } from '../lib/api';
-import { CALL_TYPES, reasonInWords } from '../lib/labels';
+import { CALL_TYPES } from '../lib/labels';
 import { Failure } from '../ui/ui';
 import { AttemptView } from './attempt';
 import { acceptedInWords } from './attempt-text';
+import { hasPassed, whyNotPassed } from './test-advice';
 import { text } from '../texts';
 
 const words = text.destination.testSend;
 
+interface Props {
+  destination: Destination;
+  /** @param hasPassed every URL has accepted the test */
+  onTested?: (hasPassed: boolean) => void;
+}
+
 /** Sends a sample once through the real pipeline, and shows the response of each URL. */
-export function TestSend({ destination: { id, webhooks } }: { destination: Destination }) {
+export function TestSend({ destination, onTested }: Props) {
+  const { id, webhooks, hasSharedSecret } = destination;
   const [type, setType] = useState<(typeof CALL_TYPES)[number]>('track');
-  const send = useChange('POST /destinations/{id}/test', { refresh: false });
+  const send = useChange('POST /destinations/{id}/test', {
+    refresh: false,
+    onDone: ({ data }) => onTested?.(hasPassed(data)),
+  });
   return (
     <Stack>
       <Group align="flex-end">
@@ -27,7 +38,7 @@ export function TestSend({ destination: { id, webhooks } }: { destination: Desti
           {words.sendTest}
         </Button>
       </Group>
-      <TestResult test={send} webhooks={webhooks} />
+      <TestResult test={send} webhooks={webhooks} isSigned={hasSharedSecret} />
     </Stack>
   );
 }
@@ -35,26 +46,31 @@ export function TestSend({ destination: { id, webhooks } }: { destination: Desti
 interface ResultProps {
   test: { data: { data: Test } | undefined; error: Error | null };
   webhooks: Destination['webhooks'];
+  /** undefined: not known here */
+  isSigned?: boolean;
 }
 
-export function TestResult({ test: { data, error }, webhooks }: ResultProps) {
+export function TestResult({ test: { data, error }, webhooks, isSigned }: ResultProps) {
   const result = data?.data;
   const arrived = result?.status === 'delivered';
-  const allAccepted =
-    result?.attempt?.urls.every(({ outcome }) => outcome === 'delivered') ?? false;
   return (
     <div aria-live="polite">
       {error && <Failure error={error} what={words.sendTask} />}
       {result && (
         <Stack gap="sm">
           <Alert
-            color={arrived ? (allAccepted ? 'green' : 'yellow') : 'red'}
+            color={arrived ? (hasPassed(result) ? 'green' : 'yellow') : 'red'}
             title={arrived ? words.testDelivered : words.testFailed}
           >
             <Text size="sm">
               {result.attempt ? acceptedInWords(result.attempt.urls) : ''}{' '}
-              {arrived ? partly(result.attempt?.urls ?? []) : reasonInWords(result.reason)}
+              {arrived ? partly(result.attempt?.urls ?? []) : ''}
             </Text>
+            {whyNotPassed(result, isSigned).map((sentence) => (
+              <Text key={sentence} size="sm">
+                {sentence}
+              </Text>
+            ))}
           </Alert>
           {result.attempt && (
             <AttemptView isTest attempt={named(result.attempt, webhooks)} heading={words.test} />

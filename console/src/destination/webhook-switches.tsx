@@ -3,7 +3,7 @@ import { useNavigate } from 'react-router';
 import { type Destination } from '../../../shared/api/operations';
 import { useChange } from '../lib/api';
 import { useMay } from '../lib/session';
-import { Confirmed, Failure, When } from '../ui/ui';
+import { Confirmed, Failure, Pill, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.endpoint.webhookSwitches;
@@ -51,6 +51,7 @@ export function WebhookSwitches({ id, webhooks, onChanged }: Props) {
           )}
           {mayChange && !webhook.disabled && (
             <Confirmed
+              size="xs"
               label={words.disable}
               question={words.disableQuestion}
               busy={disable.isPending}
@@ -69,7 +70,7 @@ export function WebhookSwitches({ id, webhooks, onChanged }: Props) {
 }
 
 function Standing({ webhook: { disabled } }: { webhook: Webhook }) {
-  if (!disabled) return <Text size="sm">{words.on}</Text>;
+  if (!disabled) return <Pill kind="on" />;
   return (
     <Text size="sm" className="bad">
       {words.off[disabled.reason]} <When at={disabled.at} />

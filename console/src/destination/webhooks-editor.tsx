@@ -27,8 +27,15 @@ interface Props {
   webhooks: WebhookDraft[];
   onChange: (webhooks: WebhookDraft[]) => void;
   problems: ReadonlyMap<string, string>;
-  /** the parts of a webhook to show: the address with its authentication, or the static headers */
-  show: 'urls' | 'headers' | 'both';
+  /**
+   * the parts of a webhook to show: its address alone, also its authentication and TLS, or also its
+   * static headers
+   */
+  show: 'address' | 'urls' | 'both';
+  /** what an address looks like */
+  example?: string;
+  /** shows the fields of the authentication at once */
+  opensAuth?: boolean;
   disabled?: boolean;
   /** also shows the format of each body, which only alerts have */
   formats?: boolean;
@@ -40,7 +47,7 @@ interface Props {
 
 export function WebhooksEditor({ webhooks, onChange, least = 1, ...rest }: Props) {
   const { show, disabled = false } = rest;
-  const mayAdd = show !== 'headers' && !disabled;
+  const mayAdd = show !== 'address' && !disabled;
   return (
     <Stack gap="sm">
       {webhooks.map((webhook, i) => (
@@ -59,7 +66,7 @@ export function WebhooksEditor({ webhooks, onChange, least = 1, ...rest }: Props
                 onChange(webhooks.map((old, other) => (other === i ? changed : old)))
               }
             />
-            {mayAdd && webhooks.length > least && (
+            {!disabled && webhooks.length > least && (
               <Button
                 className="start"
                 size="xs"
@@ -85,7 +92,10 @@ export function WebhooksEditor({ webhooks, onChange, least = 1, ...rest }: Props
   );
 }
 
-interface FieldsProps extends Pick<Props, 'problems' | 'show' | 'formats' | 'proxyChanges'> {
+interface FieldsProps extends Pick<
+  Props,
+  'problems' | 'show' | 'formats' | 'proxyChanges' | 'example' | 'opensAuth'
+> {
   webhook: WebhookDraft;
   at: number;
   disabled: boolean;
@@ -101,22 +111,21 @@ function WebhookFields({
   disabled,
   formats,
   proxyChanges,
+  example,
+  opensAuth = false,
 }: FieldsProps) {
   const lost = secretsLost(webhook, proxyChanges);
   return (
     <>
-      {show === 'headers' ? (
-        <Text className="break">{webhook.url}</Text>
-      ) : (
-        <UrlField
-          webhook={webhook}
-          at={at}
-          problems={problems}
-          disabled={disabled}
-          onChange={(url) => onChange({ ...webhook, url })}
-        />
-      )}
-      {show !== 'headers' && !disabled && (
+      <UrlField
+        webhook={webhook}
+        at={at}
+        problems={problems}
+        disabled={disabled}
+        example={example}
+        onChange={(url) => onChange({ ...webhook, url })}
+      />
+      {!disabled && (
         <NotKept webhook={webhook} proxyChanges={proxyChanges} why={lost} onChange={onChange} />
       )}
       {formats && (
@@ -127,9 +136,10 @@ function WebhookFields({
           onChange={(format) => onChange({ ...webhook, format })}
         />
       )}
-      {show !== 'headers' && (
+      {show !== 'address' && (
         <div>
           <AuthSection
+            isOpen={opensAuth}
             auth={webhook.auth}
             field={`webhooks/${at}/auth`}
             problems={problems}
@@ -146,7 +156,7 @@ function WebhookFields({
           />
         </div>
       )}
-      {show !== 'urls' && (
+      {show === 'both' && (
         <HeadersField
           headers={webhook.headers}
           at={at}
@@ -195,10 +205,18 @@ interface UrlProps {
   at: number;
   problems: ReadonlyMap<string, string>;
   disabled: boolean;
+  example: string | undefined;
   onChange: (url: string) => void;
 }
 
-function UrlField({ webhook: { url }, at, problems, disabled, onChange }: UrlProps) {
+function UrlField({
+  webhook: { url },
+  at,
+  problems,
+  disabled,
+  example = words.addressExample,
+  onChange,
+}: UrlProps) {
   const problem = urlProblem(url) ?? problems.get(`webhooks/${at}/url`);
   const about = useRead('GET /about', {});
   const isChecked = problem === undefined && !disabled && about.data !== undefined;
@@ -211,7 +229,7 @@ function UrlField({ webhook: { url }, at, problems, disabled, onChange }: UrlPro
         label={words.address}
         type="url"
         inputMode="url"
-        placeholder={words.addressExample}
+        placeholder={example}
         description={disabled ? words.onlyAdministrators : hint}
         value={url}
         onChange={(event) => onChange(event.target.value.trim())}

@@ -1,9 +1,10 @@
 import { Checkbox } from '@mantine/core';
 import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { type Audit as Response } from '../../../shared/api/operations';
+import { DESTINATION_LABELS, type FieldNames } from '../destination/conflict';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { placeOf, roleInWords, codeInWords } from '../lib/labels';
+import { codeInWords, personInWords, placeOf, roleInWords } from '../lib/labels';
 import {
   ChoiceFilter,
   FilterBar,
@@ -112,6 +113,12 @@ function ByFilter({ filters }: { filters: Filters }) {
 
 type Change = Response['data'][number];
 
+/** Shows a value of an entry; a dash stands for none. */
+function valueInWords(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  return typeof value === 'string' ? value : json(value);
+}
+
 /** Returns the page that shows the entry now. */
 function pageOf({ action, kind, entry }: Change): string | undefined {
   if (action === 'deleted') return undefined;
@@ -119,15 +126,28 @@ function pageOf({ action, kind, entry }: Change): string | undefined {
   return kind === 'source' ? `/sources/${entry}` : undefined;
 }
 
+/** More of them would make a row a page. */
+const FEW = 3;
+
 function Row({ change }: { change: Change }) {
   const place = pageOf(change);
+  const names: FieldNames = change.kind === 'destination' ? DESTINATION_LABELS : {};
+  const differences = change.changes.length > 0 && (
+    <ul className="plain">
+      {change.changes.map(({ field, from, to }) => (
+        <li key={field} className="break">
+          {names[field] ?? field}: {valueInWords(from)} → {valueInWords(to)}
+        </li>
+      ))}
+    </ul>
+  );
   return (
     <tr>
       <td>
         <When at={change.at} />
       </td>
       <td>
-        <bdi>{change.by.name}</bdi> ({roleInWords(change.by.role)})
+        <bdi>{personInWords(change.by.name)}</bdi> ({roleInWords(change.by.role)})
       </td>
       <td>
         <Pill kind={change.action} /> {codeInWords(change.kind)}{' '}
@@ -137,33 +157,16 @@ function Row({ change }: { change: Change }) {
           <NameLink to={place} name={change.name} />
         )}
       </td>
-      <td className="break">
-        <Differences of={change.changes} />
+      <td>
+        {change.changes.length > FEW ? (
+          <details>
+            <summary>{change.changes.map(({ field }) => names[field] ?? field).join(', ')}</summary>
+            {differences}
+          </details>
+        ) : (
+          differences
+        )}
       </td>
     </tr>
-  );
-}
-
-/** A row has room for these. */
-const MOST_SHOWN = 3;
-
-/** What changed; of many fields only their names, until somebody unfolds them. */
-function Differences({ of: changes }: { of: Change['changes'] }) {
-  if (changes.length === 0) return null;
-  const list = (
-    <ul className="plain">
-      {changes.map(({ field, from, to }) => (
-        <li key={field} className="break">
-          {field}: {json(from)} → {json(to)}
-        </li>
-      ))}
-    </ul>
-  );
-  if (changes.length <= MOST_SHOWN) return list;
-  return (
-    <details>
-      <summary>{changes.map(({ field }) => field).join(', ')}</summary>
-      {list}
-    </details>
   );
 }

@@ -1,5 +1,5 @@
 import { Stack } from '@mantine/core';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useParams } from 'react-router';
 import { type Delivery } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
@@ -73,7 +73,11 @@ function Facts({ delivery }: { delivery: Delivery }) {
       </p>
       <dl className="facts">
         <Fact name={words.destination}>
-          <TextLink to={placeOf(destination)}>{destinationName ?? destination}</TextLink>
+          {destinationName === null ? (
+            <span title={destination}>{text.watch.deliveries.deleted}</span>
+          ) : (
+            <TextLink to={placeOf(destination)}>{destinationName}</TextLink>
+          )}
         </Fact>
         <Fact name={words.source}>
           <TextLink to={`/sources/${source}`}>{sources.get(source) ?? source}</TextLink>
@@ -96,20 +100,29 @@ function Facts({ delivery }: { delivery: Delivery }) {
             <When at={delivery.settledAt} exact />
           </Fact>
         )}
-        <Fact name={words.message}>
+        <Fact name={words.message} isLong>
           <TextLink to={`/deliveries?${new URLSearchParams({ message: messageId }).toString()}`}>
             {messageId}
           </TextLink>
         </Fact>
-        <Fact name={words.webhookId}>{delivery.id}</Fact>
+        <Fact name={words.webhookId} isLong>
+          {delivery.id}
+        </Fact>
       </dl>
     </section>
   );
 }
 
-function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+interface FactProps {
+  name: string;
+  /** an id, which has the room of two facts */
+  isLong?: boolean;
+  children: ReactNode;
+}
+
+function Fact({ name, isLong = false, children }: FactProps) {
   return (
-    <div>
+    <div className={isLong ? 'long' : ''}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
@@ -128,8 +141,9 @@ function Elsewhere({ delivery: { id, messageId, source } }: { delivery: Delivery
           <li key={each.id}>
             <Pill kind={each.status} />
             <TextLink to={`/deliveries/${each.id}`}>
-              {each.destinationName ?? each.destination}
+              {each.destinationName ?? text.watch.deliveries.deleted}
             </TextLink>
+            <span className="quiet">{each.lastStatusCode ?? each.lastError?.code}</span>
           </li>
         ))}
       </ul>

@@ -1,150 +1,117 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
-import { useNavigate, useParams } from 'react-router';
+import { Stack, Text } from '@mantine/core';
+import { useParams } from 'react-router';
 import { type Source } from '../../../shared/api/operations';
-import { useChange, useRead } from '../lib/api';
+import { compact } from '../../../shared/collections/defined';
+import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { useTelling } from '../lib/sources';
-import { Deletion } from '../ui/deletion';
-import { Copy } from '../ui/code';
-import {
-  Confirmed,
-  Failure,
-  LinkButton,
-  Page,
-  Pill,
-  Section,
-  TextLink,
-  Unread,
-  When,
-} from '../ui/ui';
-import { SourceEvents } from '../source/events';
+import { CallStream } from '../source/call-stream';
+import { Actions, Standing } from '../source/header';
 import { SourceLimits } from '../source/limits';
+import { SourceOverview } from '../source/overview';
+import { WriteKey } from '../source/write-key';
 import { Snippets } from '../ui/snippets';
+import { Tabs } from '../ui/tabs';
+import { LinkButton, Page, Section, TextLink, Unread } from '../ui/ui';
+import { Changes } from './audit';
 import { text } from '../texts';
 
 const words = text.setup.source;
+
+const WITHIN = { name: text.setup.sources.sources, to: '/sources' };
 
 interface Props {
   source: Source;
   etag: string;
 }
 
-/** One source: its key, and code that sends with it. */
+/** One source in tabs, under a header with its state, its key and what can be done about it. */
 export function SourcePage() {
   const { id = '' } = useParams();
   const read = useRead('GET /sources/{id}', { id });
-  const stored =
-    read.data && !read.error ? { source: read.data.data, etag: read.data.etag ?? '' } : undefined;
+  const told = useTelling().get(id);
+  if (!read.data || read.error) {
+    return (
+      <Page title={words.source} within={WITHIN}>
+        <Unread read={read} what={words.theSource} />
+      </Page>
+    );
+  }
+  const { data: source, etag = '' } = read.data;
+  if (told) {
+    return (
+      <Page title={source.name} within={WITHIN}>
+        <Text>{words.ofAudience(<TextLink to={told.to}>{told.name}</TextLink>)}</Text>
+      </Page>
+    );
+  }
+  return <Loaded key={id} source={source} etag={etag} />;
+}
+
+const LOOK_AGAIN_MS = 10_000;
+
+/** Reads what the source sends; undefined: not known yet, or the history is away. */
+function useActivity(id: string) {
+  const query = {
+    q: id,
+    activity: 'true',
+  } as const;
+  const read = useRead('GET /sources', { query }, { every: LOOK_AGAIN_MS, keep: true });
+  return read.data?.data.data.find((source) => source.id === id)?.activity;
+}
+
+function Loaded({ source, etag }: Props) {
+  const { tab = '' } = useParams();
+  const { id, writeKey } = source;
+  const activity = useActivity(id);
   return (
     <Page
-      title={stored?.source.name ?? words.source}
-      actions={<LinkButton to={`/debugger?source=${id}`}>{words.seeLive}</LinkButton>}
+      title={source.name}
+      within={WITHIN}
+      state={<Standing source={source} />}
+      actions={<Actions source={source} etag={etag} activity={activity} />}
+      tabs={<Parts id={id} />}
     >
-      {stored ? <Loaded {...stored} /> : <Unread read={read} what={words.theSource} />}
+      {tab === '' && <SourceOverview source={source} etag={etag} activity={activity} />}
+      {tab === 'calls' && (
+        <CallStream
+          source={id}
+          first={
+            <LinkButton primary to={`/sources/${id}/code`}>
+              {words.showCode}
+            </LinkButton>
+          }
+        />
+      )}
+      {tab === 'code' &&
+        (writeKey === null ? (
+          <Text size="sm">{words.codeHidden}</Text>
+        ) : (
+          <Section title={words.sendCalls}>
+            <Snippets source={source} writeKey={writeKey} />
+          </Section>
+        ))}
+      {tab === 'settings' && (
+        <Stack>
+          <SourceLimits source={source} etag={etag} />
+          <WriteKey source={source} etag={etag} />
+        </Stack>
+      )}
+      {tab === 'changes' && <Changes entry={id} />}
     </Page>
   );
 }
 
-function Loaded({ source, etag }: Props) {
-  const admin = useMay('DELETE /sources/{id}');
-  const told = useTelling().get(source.id);
-  if (told) {
-    return <Text>{words.ofAudience(<TextLink to={told.to}>{told.name}</TextLink>)}</Text>;
-  }
-  return (
-    <Stack>
-      <Switch source={source} etag={etag} />
-      {source.writeKey === null ? (
-        <Text size="sm">{words.keysHidden}</Text>
-      ) : (
-        <>
-          <Key source={source} etag={etag} />
-          <Section title={words.sendCalls}>
-            <Snippets source={source} writeKey={source.writeKey} />
-          </Section>
-        </>
-      )}
-      <SourceLimits source={source} etag={etag} />
-      <SourceEvents source={source} etag={etag} />
-      {admin && <Delete source={source} etag={etag} />}
-    </Stack>
-  );
-}
-
-function Switch({ source: { id, enabled }, etag }: Props) {
-  const operator = useMay('PATCH /sources/{id}');
-  const change = useChange('PATCH /sources/{id}');
-  const set = (on: boolean) => change.mutate({ id, ifMatch: etag, body: { enabled: on } });
-  return (
-    <section className="card" aria-label={words.state}>
-      <div className="row">
-        <Pill kind={enabled ? 'on' : 'off'} />
-        {operator && !enabled && (
-          <Button loading={change.isPending} onClick={() => set(true)}>
-            {words.enable}
-          </Button>
-        )}
-        {operator && enabled && (
-          <Confirmed
-            danger
-            label={words.disable}
-            question={words.disableQuestion}
-            busy={change.isPending}
-            onConfirm={() => set(false)}
-          >
-            <Text>{words.disableHint}</Text>
-          </Confirmed>
-        )}
-      </div>
-      {change.error && <Failure error={change.error} what={words.changeTask} />}
-    </section>
-  );
-}
-
-function Key({ source: { id, writeKey, oldWriteKeys }, etag }: Props) {
-  const [overlap, setOverlap] = useState('24h');
-  const rotate = useChange('POST /sources/{id}/rotate-key');
-  return (
-    <Section title={words.writeKey}>
-      <Stack gap="sm">
-        <Group gap="xs">
-          <code className="break">{writeKey}</code>
-          <Copy text={writeKey ?? ''} label={words.copyWriteKey} />
-        </Group>
-        {oldWriteKeys.map(({ key, until }) => (
-          <Text key={key} size="sm">
-            {words.oldKeyValid(<code className="break">{key}</code>, <When at={until} />)}
-          </Text>
-        ))}
-        <Group align="flex-end">
-          <TextInput
-            label={words.overlap}
-            description={words.overlapHint}
-            value={overlap}
-            onChange={(event) => setOverlap(event.target.value)}
-          />
-          <Confirmed
-            label={words.rotateKey}
-            question={words.rotateQuestion}
-            busy={rotate.isPending}
-            onConfirm={() => rotate.mutate({ id, ifMatch: etag, body: { overlap } })}
-          >
-            <Text>{words.rotateHint(overlap)}</Text>
-          </Confirmed>
-        </Group>
-        {rotate.error && <Failure error={rotate.error} what={words.rotateTask} />}
-      </Stack>
-    </Section>
-  );
-}
-
-function Delete({ source: { id, name }, etag }: Props) {
-  const navigate = useNavigate();
-  const remove = useChange('DELETE /sources/{id}', { onDone: () => void navigate('/sources') });
-  return (
-    <Deletion name={name} remove={remove} onConfirm={() => remove.mutate({ id, ifMatch: etag })}>
-      <Text>{words.deletionHint}</Text>
-    </Deletion>
-  );
+function Parts({ id }: { id: string }) {
+  const admin = useMay('GET /audit');
+  const maySee = useMay('GET /events');
+  const page = `/sources/${id}`;
+  const tabs = compact([
+    { to: page, name: words.overview },
+    maySee ? { to: `${page}/calls`, name: words.calls } : undefined,
+    { to: `${page}/code`, name: words.code },
+    { to: `${page}/settings`, name: words.settings },
+    admin ? { to: `${page}/changes`, name: words.changes } : undefined,
+  ]);
+  return <Tabs label={words.parts} tabs={tabs} />;
 }

@@ -1,14 +1,17 @@
-import { Text } from '@mantine/core';
+import { Button, Modal, Text } from '@mantine/core';
+import { useState } from 'react';
 import { useNavigate } from 'react-router';
-import { type Source } from '../../../shared/api/operations';
+import { type SourceRow } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
+import { count, rateInWords } from '../lib/labels';
 import { useReturn } from '../lib/return';
 import { useMay } from '../lib/session';
 import { useTelling } from '../lib/sources';
 import { NewSource } from '../source/new-source';
+import { rejectedShare } from '../source/standing';
 import { type Filters, Pager, SearchBar, sortable, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
-import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Empty, number, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.setup.sources;
@@ -19,56 +22,81 @@ const TABS = [
   { name: words.disabled, filter: 'state', value: 'disabled' },
 ];
 
-/** All sources, searched and filtered by the server, and a new one. */
+const LOOK_AGAIN_MS = 10_000;
+
+/** All sources and what they send: searched, filtered and sorted by the server. */
 export function Sources() {
   const filters = useFilters();
   const admin = useMay('POST /sources');
   const navigate = useNavigate();
+  const [creating, setCreating] = useState(false);
   const read = useRead(
     'GET /sources',
-    { query: { ...filters.query(['q', 'state', 'sort', 'after']), total: 'true' } },
-    { keep: true },
+    {
+      query: {
+        ...filters.query(['q', 'state', 'sort', 'after']),
+        total: 'true',
+        activity: 'true',
+      },
+    },
+    { keep: true, every: LOOK_AGAIN_MS },
   );
+  const create = admin ? (
+    <Button onClick={() => setCreating(true)}>{words.newSource}</Button>
+  ) : undefined;
+  const page = read.data?.data;
+  const isEmpty = page?.data.length === 0 && !filters.any;
   return (
-    <Page title={words.sources}>
-      {admin && (
-        <section className="card" aria-label={words.newSource}>
-          <NewSource
-            label={words.newSourceName}
-            onMade={({ id }) => void navigate(`/sources/${id}`)}
-          />
-        </section>
-      )}
+    <Page title={words.sources} actions={isEmpty ? undefined : create}>
       <SearchBar filters={filters} label={words.search} />
       <ViewTabs list="sources" filters={filters} tabs={TABS} />
-      {read.data && !read.error ? (
-        <List sources={read.data.data.data} filters={filters} />
-      ) : (
+      {!page || read.error ? (
         <Unread read={read} what={words.list} />
+      ) : isEmpty ? (
+        <Empty title={words.noSources}>
+          <Text>{words.noSourcesHint}</Text>
+          {create}
+        </Empty>
+      ) : (
+        <List sources={page.data} filters={filters} />
       )}
-      <Pager filters={filters} page={read.data?.data} />
+      <Pager filters={filters} page={page} />
+      <Modal
+        opened={creating}
+        onClose={() => setCreating(false)}
+        title={words.newSource}
+        size="lg"
+        lockScroll={false}
+        closeButtonProps={{ 'aria-label': text.ui.ui.close }}
+      >
+        <NewSource
+          label={words.newSourceName}
+          onMade={({ id }) => void navigate(`/sources/${id}/code`)}
+        />
+      </Modal>
     </Page>
   );
 }
 
-function List({ sources, filters }: { sources: Source[]; filters: Filters }) {
+function List({ sources, filters }: { sources: SourceRow[]; filters: Filters }) {
   const telling = useTelling();
   const list = useReturn(sources.length > 0);
-  if (sources.length === 0 && filters.any) return <Empty title={words.nothingMatches} />;
-  if (sources.length === 0) {
-    return (
-      <Empty title={words.noSources}>
-        <Text>{words.noSourcesHint}</Text>
-      </Empty>
-    );
-  }
+  if (sources.length === 0) return <Empty title={words.nothingMatches} />;
   return (
     <div ref={list}>
       <Table
         label={words.sources}
-        head={[sortable(filters, words.name, 'name'), words.state, words.trust, words.created]}
+        head={[
+          sortable(filters, words.name, 'name'),
+          words.state,
+          words.trust,
+          number(words.calls),
+          number(words.rejected),
+          sortable(filters, words.lastCall, '-lastCall'),
+          number(words.destinations),
+        ]}
       >
-        {sources.map(({ id, name, enabled, trust, createdAt }) => (
+        {sources.map(({ id, name, enabled, trust, activity }) => (
           <tr key={id} data-row={id}>
             <td className="name">
               <TextLink to={`/sources/${id}`}>
@@ -80,12 +108,27 @@ function List({ sources, filters }: { sources: Source[]; filters: Filters }) {
               <Pill kind={enabled ? 'on' : 'off'} />
             </td>
             <td>{trust === 'browser' ? words.page : words.server}</td>
-            <td>
-              <When at={createdAt} />
-            </td>
+            <Activity of={activity} />
           </tr>
         ))}
       </Table>
     </div>
+  );
+}
+
+/** @param of undefined: the history is away */
+function Activity({ of: activity }: { of: SourceRow['activity'] }) {
+  if (!activity) return Array.from({ length: 4 }, (_, i) => <td key={i}>–</td>);
+  const { calls, recent, lastCallAt, destinations } = activity;
+  const share = rejectedShare(recent);
+  return (
+    <>
+      <td className="number">{count(calls)}</td>
+      <td className="number" title={words.ofLast(count(recent.accepted + recent.rejected))}>
+        {share === undefined ? '–' : rateInWords(share)}
+      </td>
+      <td>{lastCallAt === null ? words.never : <When at={lastCallAt} />}</td>
+      <td className="number">{count(destinations)}</td>
+    </>
   );
 }

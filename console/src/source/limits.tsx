@@ -92,11 +92,11 @@ interface TrustProps {
 function Trust({ trust, onChange, disabled }: TrustProps) {
   return (
     <NativeSelect
-      label={words.writeKey}
-      description={words.writeKeyHint}
+      label={words.sender}
+      description={words.senderHint}
       data={[
-        { value: 'server', label: words.serverSecret },
-        { value: 'browser', label: words.browserPublic },
+        { value: 'server', label: words.server },
+        { value: 'browser', label: words.browser },
       ]}
       value={trust}
       onChange={(event) => onChange(event.target.value === 'browser' ? 'browser' : 'server')}

@@ -10,11 +10,13 @@ const words = text.source.newSource;
 interface Props {
   label: string;
   suggestedName?: string;
+  /** label of the button; default "Create source" */
+  submit?: string;
   onMade: (source: Source) => void;
 }
 
 /** Creates a source, and asks who sends its calls: a write key in a page is public. */
-export function NewSource({ label, suggestedName = '', onMade }: Props) {
+export function NewSource({ label, suggestedName = '', submit, onMade }: Props) {
   const [name, setName] = useState(suggestedName);
   const [trust, setTrust] = useState<Source['trust']>('server');
   const make = useChange('POST /sources', {
@@ -43,11 +45,11 @@ export function NewSource({ label, suggestedName = '', onMade }: Props) {
         />
         <Button
           type="submit"
-          variant="default"
+          variant={submit === undefined ? 'default' : 'filled'}
           loading={make.isPending}
           disabled={name.trim() === ''}
         >
-          {words.createSource}
+          {submit ?? words.createSource}
         </Button>
       </Group>
       {make.error && <Failure error={make.error} what={words.createTask} />}

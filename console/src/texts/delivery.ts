@@ -87,7 +87,7 @@ export const delivery = {
     notAllUrls: 'Another of its URLs did not accept it.',
     ended: (state: string, at: string, attempts: number, reason: string) => {
       const after = attempts === 0 ? 'without an attempt' : `after ${counted(attempts, 'attempt')}`;
-      return `${state} since ${at}, ${after}${reason === '' ? '' : `: ${reason}`}.`;
+      return `${state} since ${at}, ${after}.${reason === '' ? '' : ` ${reason}.`}`;
     },
     accepted: 'Accepted',
     replay: (replay: number) => `Replay ${replay}`,

@@ -180,7 +180,6 @@ export const destination = {
     lastHour: '1 h',
     last24Hours: '24 h',
     last7Days: '7 days',
-    state: (when: ReactNode) => nodes`In this state since ${when}.`,
     lastError: (cause: ReactNode, when: ReactNode) => nodes`Last error: ${cause}, ${when}.`,
     successRate: 'Success rate',
     noAttempts: 'no attempts',
@@ -272,6 +271,35 @@ export const destination = {
     testFailed: 'Test failed',
     test: 'Test',
     someFailed: 'Messages count as delivered, and Waypost does not retry the URLs that failed.',
+  },
+  testAdvice: {
+    because: (cause: string) => `Why: ${cause}.`,
+    unsigned:
+      'The test was not signed, because the destination has no secret: a receiver that checks ' +
+      'signatures refuses it. Set a secret.',
+    refusesSender:
+      'It refuses the sender. Check that the receiver has exactly the secret of this destination, ' +
+      'and that the authentication is right.',
+    wrongPath: 'Nothing takes such requests there. Check the path of the URL, and the method.',
+    asksForTime: 'It asks for time. Real events would be sent again later.',
+    redirects: 'It redirects, which Waypost does not follow. Enter the address that it names.',
+    refusesContent:
+      'It refuses the content, and its response below may say why. Real events would not be retried.',
+    failsItself:
+      'It failed itself, and its response below or its log may say why. Real events would be retried.',
+    onCode: {
+      connection:
+        'Check that it runs, and that Waypost reaches it: localhost is the machine of Waypost, not ' +
+        'yours.',
+      dns: 'Check how the host is spelled, and that Waypost can look it up.',
+      timeout: 'It must answer 2xx before the timeout. Let it do long work after the answer.',
+      tls: 'Check its certificate. Authorities of your own belong under TLS.',
+      forbidden_address:
+        'Waypost calls no internal addresses. WAYPOST_ALLOWED_NETWORKS can allow its network.',
+      invalid_url: 'Enter another URL.',
+      proxy: 'Check the proxy of the destination.',
+      token: 'Check the token URL, the client id and the client secret.',
+    },
   },
 };
 

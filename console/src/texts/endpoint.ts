@@ -3,7 +3,6 @@ import { count, counted } from './counts';
 /** Texts of the settings of a destination. */
 export const endpoint = {
   draft: {
-    suggestedName: 'Webhooks',
     enterName: 'Enter a name',
   },
   editForm: {
@@ -34,7 +33,6 @@ export const endpoint = {
   webhookSwitches: {
     title: 'URLs',
     unknownUrl: 'a URL that was lost with its key',
-    on: 'on',
     off: {
       gone: 'Off: its receiver answered 410 (Gone)',
       asked: 'Off: its receiver asked to get nothing more',

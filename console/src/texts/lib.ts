@@ -142,6 +142,7 @@ export const lib = {
       operator: 'operator',
       read_only: 'read-only',
     },
+    administrator: 'Administrator',
     now: 'now',
     ago: (span: string) => `${span} ago`,
     in: (span: string) => `in ${span}`,
@@ -190,6 +191,8 @@ export const lib = {
   },
   snippets: {
     browser: 'Browser',
+    waypostNode: 'Node (Waypost)',
+    waypostGo: 'Go (Waypost)',
   },
   problems: {
     unreachable: 'Waypost is unreachable. Is the control service running?',

@@ -76,7 +76,6 @@ export const shell = {
     destinations: 'Destinations',
     audiences: 'Audiences',
     settings: 'Settings',
-    administrator: 'Administrator',
     userMenu: (name: string) => `Signed in: ${name}`,
     signedInAs: (name: string) => `Signed in as ${name}`,
     tokens: 'Tokens',

@@ -1,7 +1,67 @@
+import { type ReactNode } from 'react';
 import { counted } from './counts';
+import { nodes } from './nodes';
 
 /** Texts of the parts of a source's page. */
 export const source = {
+  header: {
+    writeKey: 'Write key',
+    copyWriteKey: 'Copy the write key',
+    keysHidden: 'Write keys are shown to administrators only.',
+    enable: 'Enable',
+    enabled: 'Enabled',
+    disable: 'Disable',
+    disabled: 'Disabled',
+    disableQuestion: 'Disable this source?',
+    disableHint: 'Ingest then refuses its calls, and clients discard refused calls.',
+    sendFirst: 'Send a first call',
+    connect: 'Connect a destination',
+    more: 'More actions',
+    delete: 'Delete',
+    deletionHint:
+      'Ingest then refuses its calls. Its destinations stay but are no longer connected to it.',
+    changeTask: 'change it',
+  },
+  overview: {
+    calls: 'Calls',
+    noCall: 'none has come',
+    lastCall: (when: ReactNode) => nodes`the last one ${when}`,
+    rejected: 'Rejected lately',
+    ofLast: (rejected: string, all: string) => `${rejected} of the last ${all} calls`,
+    destinations: 'Destinations',
+    theDestinations: 'the destinations',
+    goesNowhere: 'its calls go nowhere',
+    getItsCalls: 'get its calls',
+    recentCalls: 'Last calls',
+    theCalls: 'the last calls',
+    noCallYet: 'No call has come lately',
+    noCallHint: 'Send one with the code of this source, and it shows here within seconds.',
+    showCode: 'Show the code',
+    summary: (accepted: string, rejected: string, since: ReactNode) =>
+      nodes`${accepted} accepted, ${rejected} rejected, the first of them ${since}`,
+    reasons: 'Why calls were rejected',
+    times: (n: string) => `${n} ×`,
+    seeCalls: 'See each call',
+    noDestination: 'No destination gets its calls yet.',
+    connectOne: 'Connect one',
+    andMore: (n: string) => `and ${n} more`,
+  },
+  writeKey: {
+    writeKey: 'Write key',
+    oldKeyValid: (code: ReactNode, when: ReactNode) => nodes`${code} is still valid until ${when}`,
+    overlap: 'Overlap',
+    overlapHint: 'The old key stays valid for: 0s, 24h, 7d',
+    rotateKey: 'Rotate the key',
+    rotateQuestion: 'Rotate the write key?',
+    rotateHint: (overlap: string) =>
+      `The current key stays valid for ${overlap}. Give the new key to your clients by then.`,
+    rotateTask: 'rotate the key',
+  },
+  sendFirst: {
+    hint: 'Send a call with the code of a source, and it shows here within seconds.',
+    showCode: 'Show the code',
+    connect: 'Connect an integration',
+  },
   events: {
     trackEvents: 'Track events',
     events: 'events',
@@ -32,7 +92,7 @@ export const source = {
     notANumber: 'Must be a number',
   },
   limits: {
-    limitsTrust: 'Limits and trust',
+    limitsTrust: 'Limits and sender',
     callsPerSecond: 'Calls per second',
     callsPerSecondHint: 'Leave empty for the default. Calls above it get 429',
     bytesPerSecond: 'Bytes per second',
@@ -41,10 +101,10 @@ export const source = {
     burstHint: 'How much unused allowance a source may accumulate. Leave empty for 10s',
     saveLimits: 'Save the limits',
     saveTask: 'save the limits',
-    writeKey: 'Write key',
-    writeKeyHint: 'Only servers know a secret key',
-    serverSecret: 'server: secret',
-    browserPublic: 'browser: public',
+    sender: 'Who sends',
+    senderHint: 'Everybody can read the key of a page',
+    server: 'a server: its key is secret',
+    browser: 'a page or an app: its key is public',
     noneExceeded: 'No request exceeded the limits in the last 24 hours.',
     requests: (n: number) => counted(n, 'request'),
     exceeded: (limited: string) =>

@@ -66,6 +66,16 @@ export const ui = {
     clientsSend: (code: ReactNode) => nodes`Clients send to ${code}`,
     client: 'Client',
     codeFor: (name: string) => `code for ${name}`,
+    install: 'In an empty folder, install the client:',
+    installFromClone: 'In an empty folder, install the client from your clone of Waypost:',
+    installFor: (name: string) => `installation for ${name}`,
+    saveAs: (file: ReactNode) => nodes`Save this as ${file}:`,
+    run: 'Run it:',
+    runFor: (name: string) => `command for ${name}`,
+    ownClient:
+      'The client of Waypost says of every call whether it arrived, and keeps calls while ingest ' +
+      'is away.',
+    comparison: 'Compare the clients',
     secretKey: 'The write key of this source is secret',
     secretKeyHint:
       'In a page or an app everybody can read it, and send calls about any user that audiences ' +

@@ -6,12 +6,14 @@ interface Props {
   summary: string;
   /** the first problem of its fields: the user must see it */
   problem?: string | undefined;
+  /** at first; default: false */
+  isOpen?: boolean;
   children: ReactNode;
 }
 
 /** A part of a form that is closed until somebody needs it, so that the form stays short. */
-export function Disclosure({ title, summary, problem, children }: Props) {
-  const [open, setOpen] = useState(false);
+export function Disclosure({ title, summary, problem, isOpen = false, children }: Props) {
+  const [open, setOpen] = useState(isOpen);
   useEffect(() => {
     if (problem !== undefined) setOpen(true);
   }, [problem]);

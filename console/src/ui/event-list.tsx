@@ -37,15 +37,20 @@ function EventItem({ of: event, source }: { of: SourceEvent; source: string }) {
         <strong>
           <bdi>{titleOf(event.call)}</bdi>
         </strong>
-        <span className="quiet break">
-          {userOf(event.call)} <bdi>{source}</bdi>, <When at={event.at} exact />
-        </span>
-        {event.message !== undefined && <span className="bad break">{event.message}</span>}
-        {event.warnings.map((warning) => (
-          <span key={warning} className="bad">
-            {words.warnings[warning]}
+        <span className="said">
+          <span className="quiet">
+            {userOf(event.call)} <bdi>{source}</bdi>
           </span>
-        ))}
+          {event.message !== undefined && <span className="bad">{event.message}</span>}
+          {event.warnings.map((warning) => (
+            <span key={warning} className="bad">
+              {words.warnings[warning]}
+            </span>
+          ))}
+        </span>
+        <span className="quiet">
+          <When at={event.at} />
+        </span>
       </summary>
       <JsonView label={words.call} value={event.call} />
       {event.destinations && (

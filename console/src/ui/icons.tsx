@@ -31,6 +31,7 @@ const PATHS = {
   more: 'M3.5 8h.1M8 8h.1M12.5 8h.1',
   close: 'm4 4 8 8M12 4l-8 8',
   check: 'm3 8.5 3.5 3.5L13 4.5',
+  back: 'M9.5 3.5 5 8l4.5 4.5',
 } as const;
 
 export type IconName = keyof typeof PATHS;

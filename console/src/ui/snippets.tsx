@@ -4,7 +4,8 @@ import { useNavigate } from 'react-router';
 import { type About, type Source } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { ingestAddress, snippetsFor } from '../lib/snippets';
+import { DOCS } from '../lib/docs';
+import { ingestAddress, type Snippet, snippetsFor } from '../lib/snippets';
 import { Code } from './code';
 import { Failure, Unread } from './ui';
 import { text } from '../texts';
@@ -49,7 +50,37 @@ function Ready({ source, writeKey, ingest }: Props & { ingest: About['ingest'] }
         />
       </div>
       {chosen?.inPage && source.trust === 'server' && <SecretKey name={source.name} />}
-      {chosen && <Code label={words.codeFor(chosen.name)} text={chosen.code} />}
+      {chosen && <Program of={chosen} />}
+    </Stack>
+  );
+}
+
+/** What to install, the program, and how to run it: each to copy as it is. */
+function Program({ of: { name, install, file, code, run, isOwn = false } }: { of: Snippet }) {
+  return (
+    <Stack gap="xs">
+      {isOwn && (
+        <Text size="sm">
+          {words.ownClient}{' '}
+          <a className="link" href={DOCS.clients} target="_blank" rel="noreferrer">
+            {words.comparison}
+          </a>
+        </Text>
+      )}
+      {install !== undefined && (
+        <>
+          <Text size="sm">{isOwn ? words.installFromClone : words.install}</Text>
+          <Code label={words.installFor(name)} text={install} />
+        </>
+      )}
+      {file !== undefined && <Text size="sm">{words.saveAs(<code>{file}</code>)}</Text>}
+      <Code label={words.codeFor(name)} text={code} />
+      {run !== undefined && (
+        <>
+          <Text size="sm">{words.run}</Text>
+          <Code label={words.runFor(name)} text={run} />
+        </>
+      )}
     </Stack>
   );
 }
@@ -59,7 +90,7 @@ function SecretKey({ name }: { name: string }) {
   const admin = useMay('POST /sources');
   const navigate = useNavigate();
   const make = useChange('POST /sources', {
-    onDone: ({ data }) => void navigate(`/sources/${data.id}`),
+    onDone: ({ data }) => void navigate(`/sources/${data.id}/code`),
   });
   const create = () => make.mutate({ body: { name: words.nameForPages(name), trust: 'browser' } });
   return (

@@ -96,13 +96,11 @@ export function DestinationCharts({
   );
 }
 
-interface BarsProps extends Pick<BarChartProps, 'series' | 'h' | 'withLegend' | 'withYAxis'> {
+interface BarsProps extends Pick<BarChartProps, 'series'> {
   steps: readonly Step<unknown>[];
   values: readonly Record<string, number | null>[];
   stepSeconds: number;
   marks?: readonly Mark[];
-  /** the first and the last step of a chosen part of the time */
-  chosen?: { x1: string; x2: string } | undefined;
   /** the user dragged over several steps */
   onZoom: (range: Range) => void;
   /** the user clicked a step, or a bar of this series there; absent: no list has what it counts */
@@ -110,16 +108,14 @@ interface BarsProps extends Pick<BarChartProps, 'series' | 'h' | 'withLegend' | 
 }
 
 /** Stacked numbers of each step. A click leads to the step's list, and dragging selects steps. */
-export function Bars({
+function Bars({
   steps,
   values,
   stepSeconds,
   series,
   marks = [],
-  chosen,
   onZoom,
   onPick,
-  ...look
 }: BarsProps) {
   // The bar hears of the mouse before the chart does.
   const pressed = useRef<string>(undefined);
@@ -150,11 +146,7 @@ export function Bars({
       barChartProps={{ ...ACCESSIBLE, ...SHARED, ...ROOM, ...zoom.chartProps }}
       legendProps={LEGEND}
       referenceLines={linesOf(marks, steps)}
-      referenceAreas={compact([
-        runningStep(steps, Date.now()),
-        chosen && { ...chosen, color: 'var(--bar-info)' },
-      ])}
-      {...look}
+      referenceAreas={compact([runningStep(steps, Date.now())])}
     >
       {zoom.area}
     </BarChart>

@@ -4,6 +4,7 @@ import { Link, type LinkProps } from 'react-router';
 import { defined } from '../../../shared/collections/defined';
 import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
 import { absolute, relative, stateInWords } from '../lib/labels';
+import { Icon } from './icons';
 import { text } from '../texts';
 
 const words = text.ui.ui;
@@ -32,8 +33,10 @@ export function Page({ title, within, state, actions, tabs, children }: PageProp
       <header className={tabs === undefined ? 'head' : 'head head-stays'}>
         {within && (
           <nav className="crumbs" aria-label={words.crumbs}>
-            <TextLink to={within.to}>{within.name}</TextLink>
-            <span aria-hidden="true">/</span>
+            <TextLink to={within.to}>
+              <Icon name="back" />
+              {within.name}
+            </TextLink>
           </nav>
         )}
         <div className="head-row">
@@ -228,6 +231,15 @@ export function When({ at, exact = false }: { at: string | null; exact?: boolean
   );
 }
 
+/** A time of the clock, in the time zone of the browser: one line beside other times. */
+export function At({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={relative(at, Date.now())}>
+      {absolute(at, Date.now())}
+    </time>
+  );
+}
+
 /** Renders again at this interval: relative times grow stale. */
 function useBeat(everyMs: number): void {
   const [, setBeats] = useState(0);
@@ -326,12 +338,17 @@ export function Question({
 }
 
 /** A button that asks for confirmation. */
-export function Confirmed({ busy = false, ...props }: QuestionProps & { busy?: boolean }) {
+export function Confirmed({
+  busy = false,
+  size = 'sm',
+  ...props
+}: QuestionProps & { busy?: boolean; size?: 'xs' | 'sm' }) {
   const [open, setOpen] = useState(false);
   return (
     <>
       <Button
         variant={props.danger ? 'outline' : 'default'}
+        size={size}
         loading={busy}
         onClick={() => setOpen(true)}
         {...defined({ color: props.danger ? 'red' : undefined })}

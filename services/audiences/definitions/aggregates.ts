@@ -1,4 +1,5 @@
 import { ExactNumber, stringifyJson } from '../../../shared/json/json';
+import { isBehind, type Mark, markAt, type RecordName } from '../../../shared/kafka/record-name';
 import { type Compute } from '../../../shared/model/audience-definition';
 import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
 import { countsFor, type TrustedSources } from './trusted-sources';
@@ -44,8 +45,8 @@ type Content = number | Moment | Tally;
 
 /** The state of a counter in a profile. */
 export interface Counter {
-  /** offset of the last event that it counted, so that no event counts twice */
-  o: number;
+  /** the last event that it counted, so that no event counts twice */
+  o: Mark;
   /** number of the bucket since 1970 and its content, the oldest first */
   b: [number, Content][];
 }
@@ -120,22 +121,25 @@ function numberOf(value: Json | undefined): number | undefined {
 
 /**
  * Counts an event.
- * @param offset of the event's record; a record at or below the counter's last offset is skipped
+ * @param record of the event; one that is not behind the last one that was counted is skipped
  * @returns the changed counter; undefined if nothing changes
  */
 export function count(
   spec: CounterSpec,
   counter: Counter | undefined,
   event: Counted,
-  { offset, nowMs }: { offset: number; nowMs: number },
+  { record, nowMs }: { record: RecordName; nowMs: number },
 ): Counter | undefined {
-  if (event.event !== spec.event || (counter && counter.o >= offset)) return undefined;
+  if (event.event !== spec.event || !isBehind(record, counter?.o)) return undefined;
   if (spec.sources && !countsFor(spec.sources, event.source)) return undefined;
   const bucket = bucketOf(spec, event.atMs);
   if (bucket < oldestOf(spec, nowMs)) return undefined;
   const content = contentOf(spec, event);
   if (content === undefined) return undefined;
-  return { o: offset, b: join(spec, live(spec, counter, nowMs), [[bucket, content]]) };
+  return {
+    o: markAt(record, counter?.o),
+    b: join(spec, live(spec, counter, nowMs), [[bucket, content]]),
+  };
 }
 
 /** Merges two counters, as an alias requires. */
@@ -143,10 +147,13 @@ export function mergeCounters(
   spec: CounterSpec,
   into: Counter | undefined,
   from: Counter,
-  { offset, nowMs }: { offset: number; nowMs: number },
+  { record, nowMs }: { record: RecordName; nowMs: number },
 ): Counter | undefined {
-  if (into && into.o >= offset) return undefined;
-  return { o: offset, b: join(spec, live(spec, into, nowMs), live(spec, from, nowMs)) };
+  if (!isBehind(record, into?.o)) return undefined;
+  return {
+    o: markAt(record, into?.o),
+    b: join(spec, live(spec, into, nowMs), live(spec, from, nowMs)),
+  };
 }
 
 function live(spec: CounterSpec, counter: Counter | undefined, nowMs: number): Counter['b'] {

@@ -23,7 +23,7 @@ import { type ProfileSizeLimit } from './size-limits';
 type IsWanted = (definition: Definition) => boolean;
 
 interface Counting {
-  offset: number;
+  record: Incoming;
   nowMs: number;
   wanted: IsWanted;
   sizeLimit: ProfileSizeLimit;
@@ -52,7 +52,7 @@ export function applyRecord(
   { changes, record, nowMs, wanted, pass }: Application,
   context: Context,
 ): void {
-  const { user, event, offset } = record;
+  const { user, event } = record;
   const deleted = deletedSourcesOf(record, context.deletions);
   // An alias brings nothing of its own: what was deleted before it is not there to be moved.
   if (deleted === 'all' && event.kind !== 'alias') return;
@@ -66,7 +66,7 @@ export function applyRecord(
     case 'track': {
       const before = orNew(changes.get(user), pass);
       const sizeLimit = changes.sizeLimit(user, before, event.source);
-      const counting = { offset, nowMs, wanted, sizeLimit };
+      const counting = { record, nowMs, wanted, sizeLimit };
       const after = isDeleted(event.source) ? before : counted(context, before, event, counting);
       set(before, after, sizeLimit);
       return;
@@ -82,7 +82,8 @@ export function applyRecord(
       return;
     }
     case 'alias': {
-      const origin = { name: profilesOrigin(context.partition, pass), offset };
+      const { offset, epoch, timestamp } = record;
+      const origin = { name: profilesOrigin(context.partition, pass), offset, epoch, timestamp };
       const { moved, remaining } = splitProfile(context, changes.get(user), wanted, pass);
       if (pass === undefined || moved.c) {
         changes.move({
@@ -119,7 +120,7 @@ export function applyRecord(
       const withTheirs = pass === undefined ? mergeTraits(before, profile, sizeLimit) : before;
       set(
         before,
-        merged(context, withTheirs, profile, { offset, nowMs, wanted, sizeLimit }),
+        merged(context, withTheirs, profile, { record, nowMs, wanted, sizeLimit }),
         sizeLimit,
       );
       return;

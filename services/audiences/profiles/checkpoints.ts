@@ -1,9 +1,11 @@
 import { type Kafka } from '../../../shared/kafka/port';
-import { rangeOf } from '../../../shared/kafka/scan';
+import { markAt, nameOf } from '../../../shared/kafka/record-name';
+import { rangeOf, recordAt } from '../../../shared/kafka/scan';
 import { PROFILES } from '../../../shared/kafka/topics';
+import { type Checkpoint } from './store';
 
 /**
- * Determines up to which offset of the changelog a store is complete: the end of the changelog,
+ * Determines up to which record of the changelog a store is complete: the last one of the changelog,
  * provided that it grew only by the records of this process. A process that was frozen finds its
  * successor's records there before it learns of the successor. It must not claim to hold them.
  */
@@ -25,7 +27,7 @@ export class Checkpoints {
   /** @param options.next end of the changelog when the store was restored from it */
   constructor(
     private readonly options: {
-      kafka: Pick<Kafka, 'ranges'>;
+      kafka: Pick<Kafka, 'read' | 'ranges'>;
       partition: number;
       next: number;
       now: () => number;
@@ -41,7 +43,7 @@ export class Checkpoints {
   }
 
   /** Call between two steps. @returns the next checkpoint when one is due; `at` in ms since 1970 */
-  async next(): Promise<{ next: number; at: number } | undefined> {
+  async next(): Promise<Checkpoint | undefined> {
     const { kafka, partition, now } = this.options;
     if (this.#written === 0 || now() - this.#lookedAt < EVERY_MS) return undefined;
     const at = (this.#lookedAt = now());
@@ -51,9 +53,11 @@ export class Checkpoints {
       this.#doubtedAt ??= at;
       if (at - this.#doubtedAt < DOUBT_MS) return undefined;
     }
+    const last = await recordAt(kafka, { topic: PROFILES, partition, offset: next - 1 });
+    if (last?.offset !== next - 1) return undefined;
     this.#doubtedAt = undefined;
     this.#end = next;
     this.#written = 0;
-    return { next, at };
+    return { last: markAt(nameOf(last)), at };
   }
 }

@@ -2,11 +2,13 @@ import { DeletedUsers } from '../../../shared/model/deletion';
 import { type JsonObject } from '../../../shared/model/message';
 import { type Application, applyRecord, deletedSourcesOf, type KnownDeletions } from './apply';
 import { CountedCalls } from './counted-calls';
+import { isBehind } from '../../../shared/kafka/record-name';
 import { admit, type Incoming } from '../repartition/event';
 import { type Definition, type Definitions, ownerOf } from '../definitions/compile';
 import { ChangeSet, type ProfileReader, type Step } from './change-set';
 import {
   counts,
+  cutAt,
   filled,
   fills,
   type PartitionState,
@@ -37,6 +39,7 @@ export class Engine {
    * newer: its user may have been deleted since.
    */
   readUntilMs = Infinity;
+  #end: number;
 
   constructor(
     private readonly store: ProfileReader,
@@ -58,6 +61,7 @@ export class Engine {
     },
   ) {
     this.#definitions = options.definitions;
+    this.#end = options.end;
     this.#deletions = options.deletions ?? new DeletedUsers();
     this.calls = {
       live: new CountedCalls(meta.partitions),
@@ -72,7 +76,7 @@ export class Engine {
    */
   adopt(definitions: Definitions, nowMs: number): Step | undefined {
     this.#definitions = definitions;
-    if (this.meta.live.next < this.options.end) return undefined;
+    if (this.meta.live.next < this.#end) return undefined;
     const meta = withDefinitions(this.meta, definitions, this.options.hasPassed);
     return sameJson(meta as unknown as JsonObject, this.meta as unknown as JsonObject)
       ? undefined
@@ -81,14 +85,24 @@ export class Engine {
 
   /** Counts new events. */
   apply(records: readonly Incoming[], nowMs: number): Step {
-    const { cursor, admitted } = admit(this.meta.live, records);
+    const meta = this.#afterCut(records);
+    const { cursor, admitted } = admit(meta.live, records);
     const first = this.calls.live.withoutCopies(admitted);
-    const wanted = (definition: Definition) => counts(this.meta, definition);
-    const uploads = withUploads(this.meta.uploads, admitted);
+    const wanted = (definition: Definition) => counts(meta, definition);
+    const uploads = withUploads(meta.uploads, admitted);
     return this.#compute(nowMs, (changes) => {
       for (const record of first) this.#tryOne({ changes, record, nowMs, wanted });
-      return this.#withPasses({ ...this.meta, live: cursor, uploads });
+      return this.#withPasses({ ...meta, live: cursor, uploads });
     });
+  }
+
+  /** Returns the state in which the next records follow, also if the log was cut before them. */
+  #afterCut(records: readonly Incoming[]): PartitionState {
+    const { live } = this.meta;
+    const first = records.find((record) => isBehind(record, live.last));
+    if (!first || first.offset >= live.next) return this.meta;
+    this.#end = Math.min(this.#end, first.offset);
+    return cutAt(this.meta, first.offset);
   }
 
   /** Skips to an offset before which the log has no more records, because they were deleted. */
@@ -99,7 +113,7 @@ export class Engine {
   /** Returns whether a definition waits for other processes. Call `adopt` again then. */
   get waits(): boolean {
     return (
-      this.meta.live.next < this.options.end ||
+      this.meta.live.next < this.#end ||
       Object.values(this.meta.defs).some(({ phase }) => phase === 'held')
     );
   }

@@ -4,6 +4,7 @@ import {
   type Kafka,
   type OpenRecord,
 } from '../../../shared/kafka/port';
+import { isBehind } from '../../../shared/kafka/record-name';
 import { withTimeout } from '../../../shared/runtime/async';
 import { type Definitions } from '../definitions/compile';
 import { type Snapshot } from '../queries/preview';
@@ -181,7 +182,7 @@ export class PartitionProcessor {
     if (next.length === 0) return false;
     const incoming = next
       .map((each) => each.incoming)
-      .filter(({ offset }) => offset >= engine.meta.live.next);
+      .filter((record) => isBehind(record, engine.meta.live.last));
     if (incoming.length > 0) await writer.write(engine.apply(incoming, this.options.now()));
     await this.#applyUploads(parts);
     if (this.#lost) return false;

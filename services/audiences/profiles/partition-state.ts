@@ -1,6 +1,7 @@
 import { defined } from '../../../shared/collections/defined';
 import { type Phase } from '../../../shared/model/profile-records';
 import { AppError } from '../../../shared/runtime/errors';
+import { markBefore } from '../../../shared/kafka/record-name';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { BEGINNING, type Cursor, type Incoming } from '../repartition/event';
 import { type Definition, type Definitions } from '../definitions/compile';
@@ -127,6 +128,25 @@ function isIn(
 ): boolean {
   const state = defs[id];
   return state?.revision === revision && phases.has(state.phase);
+}
+
+/**
+ * Returns the state after `profiles.events` was cut: what was appended since is read. An upload whose
+ * end was cut off is dropped, since its lines may be missing, too.
+ * @param end offset of the first record that was not read yet
+ */
+export function cutAt(meta: PartitionState, end: number): PartitionState {
+  const { live, fill } = meta;
+  const back = (cursor: Cursor) =>
+    cursor.next > end && cursor.last
+      ? { ...cursor, next: end, last: markBefore(end, cursor.last) }
+      : cursor;
+  return {
+    ...meta,
+    live: back(live),
+    ...defined({ fill: fill && { ...fill, cursor: back(fill.cursor) } }),
+    uploads: meta.uploads.filter(({ to }) => to < end),
+  };
 }
 
 /**

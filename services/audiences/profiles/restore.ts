@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs';
 import { type FollowedDeletions } from '../../../shared/deletions/reader';
 import { type Kafka, type Range } from '../../../shared/kafka/port';
-import { rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
+import { meterCut } from '../../../shared/kafka/metrics';
+import { markAt, nameOf } from '../../../shared/kafka/record-name';
+import { goOnBehind, rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS, PROFILES, TOMBSTONES_MS } from '../../../shared/kafka/topics';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
@@ -10,6 +12,7 @@ import { type RepartitionProgress } from '../repartition/repartitioner';
 import { Checkpoints } from './checkpoints';
 import { Engine } from './engine';
 import {
+  cutAt,
   NEW_PARTITION_STATE,
   otherPartitions,
   type PartitionState,
@@ -31,6 +34,8 @@ import { Store } from './store';
  */
 const CHUNK = 250;
 const LOG_EVERY_MS = 10_000;
+/** The consumer group whose partitions the stores are of. */
+export const PROFILES_GROUP = 'audiences-profiles';
 /** Compaction forgets after a while which keys were deleted. An older store might keep them. */
 const TOO_OLD_MS = TOMBSTONES_MS / 2;
 
@@ -54,14 +59,15 @@ export async function restore(
   const range = await rangeOf(kafka, { topic: PROFILES, partition });
   if (!range) throw new Error(`topic ${PROFILES} has no partition ${partition}`);
   let store = new Store(path);
-  const rebuilt = !fits(store, range, nowMs);
+  const rebuilt = !(await fits(kafka, store, { range, nowMs, log }));
   if (rebuilt) {
     await store.close();
     rmSync(path, { recursive: true, force: true });
     store = new Store(path);
   }
   let meta = store.meta;
-  let next = store.checkpoint?.next ?? range.low;
+  let last = store.checkpoint?.last;
+  let next = last ? last[0] + 1 : range.low;
   let records = 0;
   let loggedAt = performance.now();
   const how = {
@@ -85,6 +91,8 @@ export async function restore(
       store.restore(profiles.slice(i, i + CHUNK), how);
     }
     meta = changes.findLast((change) => change.kind === 'meta')?.meta ?? meta;
+    const newest = piece.records.at(-1);
+    if (newest) last = markAt(nameOf(newest), last);
     records += changes.length;
     next = piece.next;
     if (performance.now() - loggedAt < LOG_EVERY_MS) continue;
@@ -92,7 +100,7 @@ export async function restore(
     log.info({ partition, next, end: range.high }, 'profiles.restoring');
   }
   const settled = withUnsent(meta ?? NEW_PARTITION_STATE, store.unsent(meta?.sent ?? 0));
-  store.restored(settled, { next: range.high, at: nowMs });
+  store.restored(settled, last && { last, at: nowMs });
   return { store, meta: settled, next: range.high, records, rebuilt };
 }
 
@@ -110,9 +118,38 @@ async function sentBefore(
   return change?.kind === 'meta' ? change.meta.sent : 0;
 }
 
-function fits({ checkpoint, meta }: Store, { low, high }: Range, nowMs: number): boolean {
-  if (!checkpoint || !meta) return false;
-  return checkpoint.next >= low && checkpoint.next <= high && nowMs - checkpoint.at < TOO_OLD_MS;
+/** Returns whether the changelog goes on behind what the store has of it. */
+async function fits(
+  kafka: Pick<Kafka, 'read' | 'ranges'>,
+  { checkpoint, meta }: Store,
+  { range, nowMs, log }: { range: Range; nowMs: number; log: Log },
+): Promise<boolean> {
+  if (!checkpoint || !meta || nowMs - checkpoint.at >= TOO_OLD_MS) return false;
+  const { partition, low } = range;
+  const [offset] = checkpoint.last;
+  if (offset + 1 < low) return false;
+  const { next, cut } = await goOnBehind(kafka, { topic: PROFILES, partition }, checkpoint.last);
+  if (cut === 0) return true;
+  const about = { topic: PROFILES, partition, offsets: cut, from: next };
+  log.error(about, 'profiles.log_cut');
+  meterCut(PROFILES_GROUP, PROFILES, cut);
+  return false;
+}
+
+/** Lets the readings of `profiles.events` go on at what was appended since the log was cut. */
+async function afterCut(
+  kafka: Pick<Kafka, 'read' | 'ranges'>,
+  meta: PartitionState,
+  { partition, log }: { partition: number; log: Log },
+): Promise<PartitionState> {
+  const { last } = meta.live;
+  if (!last) return meta;
+  const { next, cut } = await goOnBehind(kafka, { topic: PROFILE_EVENTS, partition }, last);
+  if (cut === 0) return meta;
+  // The consumer group counts it.
+  const about = { topic: PROFILE_EVENTS, partition, offsets: cut, from: next };
+  log.error(about, 'profiles.log_cut');
+  return cutAt(meta, next);
 }
 
 export interface OpenOptions {
@@ -158,7 +195,8 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
   );
   // The previous owner may have applied deletions that this process has not read yet.
   await deletions.known();
-  const engine: Engine = new Engine(store, withPartitions(meta, ranges.length), {
+  const state = await afterCut(kafka, withPartitions(meta, ranges.length), { partition, log });
+  const engine: Engine = new Engine(store, state, {
     partition,
     end,
     definitions: options.definitions(),

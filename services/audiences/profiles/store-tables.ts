@@ -10,7 +10,7 @@ export type Table = Database<Buffer, Buffer>;
 export const NOTHING = Buffer.alloc(0);
 export const NUMBER_BYTES = 8;
 /** Changes when the content of the tables does. */
-const LAYOUT = 2;
+const LAYOUT = 3;
 /** A suffix that sorts after every key of a prefix. */
 const LAST = Buffer.alloc(NUMBER_BYTES, 0xff);
 

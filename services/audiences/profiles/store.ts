@@ -19,6 +19,7 @@ import {
   readNumber,
   type Table,
 } from './store-tables';
+import { type Mark } from '../../../shared/kafka/record-name';
 import { type PartitionState } from './partition-state';
 import { decodeProfile, encodeProfile, type Profile } from './profile';
 import { type JsonObject } from '../../../shared/model/message';
@@ -42,9 +43,9 @@ import { type JsonObject } from '../../../shared/model/message';
  * | about     | `meta`, `checkpoint`, `synced`   | JSON                                  |
  */
 
-/** The changelog offset up to which the store is complete. */
+/** How far the store has the changelog. */
 export interface Checkpoint {
-  next: number;
+  last: Mark;
   /** ms since 1970 */
   at: number;
 }
@@ -219,9 +220,9 @@ export class Store implements ProfileReader {
   }
 
   /** Completes a restoration. */
-  restored(meta: PartitionState, checkpoint: Checkpoint): void {
+  restored(meta: PartitionState, checkpoint: Checkpoint | undefined): void {
     this.sent(meta);
-    this.setCheckpoint(checkpoint);
+    if (checkpoint) this.setCheckpoint(checkpoint);
     this.#members.forgetCounts();
   }
 

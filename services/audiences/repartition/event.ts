@@ -11,6 +11,13 @@ import {
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type MessageRef, refFromHash } from '../../../shared/model/dedup-window';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
+import {
+  isBehind,
+  type Mark,
+  markAt,
+  nameOf,
+  type RecordName,
+} from '../../../shared/kafka/record-name';
 import { scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { requireKnownFormat } from '../../../shared/runtime/errors';
@@ -32,18 +39,16 @@ export type ProfileEvent =
   | ListedEvent
   | UploadedEvent;
 
-/** The writer of a record, and the offset in the log that this writer reads. */
-export interface Origin {
+/** The writer of a record, and the record of the log that this writer read. */
+export interface Origin extends RecordName {
   name: string;
-  offset: number;
 }
 
 /** Header of a message that this service wrote: the definition whose value it tells. */
 export const DEFINITION_HEADER = 'definition';
 
 /** A record of `profiles.events` as read. */
-export interface Incoming {
-  offset: number;
+export interface Incoming extends RecordName {
   user: string;
   origin: Origin | undefined;
   /** its call, and when it was appended; absent: not from a call */
@@ -120,10 +125,20 @@ export function encodeEvent(
   { origin, call, acceptedAt }: EventSource = {},
 ): { value: string; headers: Record<string, string> } {
   const headers: Record<string, string> = { format: FORMAT_HEADER };
-  if (origin) headers.origin = `${origin.name}:${origin.offset}`;
+  if (origin) headers.origin = encodeOrigin(origin);
   if (call !== undefined) headers.call = call;
   if (acceptedAt !== undefined) headers[ACCEPTED_AT_HEADER] = String(acceptedAt);
   return { value: stringifyJson(event), headers };
+}
+
+function encodeOrigin({ name, offset, epoch, timestamp }: Origin): string {
+  return [name, offset, epoch, timestamp].join(':');
+}
+
+function decodeOrigin(text: string): Origin | undefined {
+  const [, name, offset, epoch, timestamp] = /^(.+):(\d+):(-?\d+):(-?\d+)$/.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  return { name, offset: Number(offset), epoch: Number(epoch), timestamp: Number(timestamp) };
 }
 
 /**
@@ -144,13 +159,12 @@ export function decodeEvent(record: InRecord): Incoming | undefined {
     return undefined;
   }
   if (!event || (event.kind === 'alias' && !isUser(event.to))) return undefined;
-  const origin = /^(.+):(\d+)$/.exec(record.headers.origin ?? '');
   const call = callOf(record);
   const acceptedAt = Number(record.headers[ACCEPTED_AT_HEADER]);
   return {
-    offset: record.offset,
+    ...nameOf(record),
     user: record.key.toString(),
-    origin: origin ? { name: origin[1] ?? '', offset: Number(origin[2]) } : undefined,
+    origin: decodeOrigin(record.headers.origin ?? ''),
     ...defined({ call, acceptedAt: acceptedAt > 0 ? acceptedAt : undefined }),
     event: event as ProfileEvent,
   };
@@ -216,14 +230,17 @@ export class EventLog {
  *
  * After a crash, a writer repeats the records that it had not committed: the same origins at higher
  * offsets. The records of each origin keep their order, and a repetition begins at a place that was
- * written before. A record is therefore a repetition exactly if its origin has already reached its
- * offset. This holds for every reader that begins at a cursor, since the marks are part of it.
+ * written before. A record is therefore a repetition exactly if its origin has already been reached.
+ * This holds for every reader that begins at a cursor, since the marks are part of it. Marks name
+ * records: after `messages` was cut, or made again, what was appended since counts (record-name.ts).
  */
 export interface Cursor {
   /** the next offset to read */
   next: number;
-  /** the highest offset of each origin so far, by the origin's name */
-  marks: Record<string, number>;
+  /** the last record that was read; absent: none */
+  last?: Mark | undefined;
+  /** the last record of each origin so far, by the origin's name */
+  marks: Record<string, Mark>;
 }
 
 export const BEGINNING: Cursor = { next: 0, marks: {} };
@@ -234,16 +251,18 @@ export function admit(
   records: readonly Incoming[],
 ): { cursor: Cursor; admitted: Incoming[] } {
   const marks = { ...cursor.marks };
-  let { next } = cursor;
-  const admitted = records.filter(({ offset, origin }) => {
-    if (offset < next) return false;
-    next = offset + 1;
+  let { next, last } = cursor;
+  const admitted = records.filter((record) => {
+    if (!isBehind(record, last)) return false;
+    next = record.offset + 1;
+    last = markAt(record, last);
+    const { origin } = record;
     if (!origin) return true;
-    if ((marks[origin.name] ?? -1) >= origin.offset) return false;
-    marks[origin.name] = origin.offset;
+    if (!isBehind(origin, marks[origin.name])) return false;
+    marks[origin.name] = markAt(origin, marks[origin.name]);
     return true;
   });
-  return { cursor: { next, marks }, admitted };
+  return { cursor: { next, last, marks }, admitted };
 }
 
 /** Returns the origin of records from a partition of `messages`. */

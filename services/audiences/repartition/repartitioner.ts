@@ -9,6 +9,7 @@ import {
   type OpenRecord,
   type DispatchResult,
 } from '../../../shared/kafka/port';
+import { nameOf } from '../../../shared/kafka/record-name';
 import { MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { DEFINITION_HEADER, messagesOrigin, encodeEvent, eventOf, isUser } from './event';
@@ -86,7 +87,7 @@ export class Repartitioner {
   ): void {
     const { producer, log } = this.options;
     const { partition, offset } = record;
-    const origin = { name: messagesOrigin(partition), offset };
+    const origin = { name: messagesOrigin(partition), ...nameOf(record) };
     const encoded = encodeEvent(event, { origin, ...from });
     producer.send([{ topic: PROFILE_EVENTS, key: user, ...encoded }]).then(
       () => {
@@ -127,6 +128,7 @@ const READ_EVERY_MS = 500;
 export class RepartitionProgress {
   #committed: readonly number[] = [];
   #ends: readonly number[] = [];
+  #messagesEnds: readonly number[] = [];
   #reading: Promise<void> | undefined;
   #readAt = -Infinity;
 
@@ -142,7 +144,10 @@ export class RepartitionProgress {
   covers(ends: readonly number[], partition: number, next: number): boolean {
     const end = this.#ends[partition];
     if (end === undefined || next < end) return false;
-    return ends.every((messagesEnd, i) => (this.#committed[i] ?? 0) >= messagesEnd);
+    // What is behind the present end was cut off, and is never copied.
+    const isCopied = (messagesEnd: number, i: number) =>
+      (this.#committed[i] ?? 0) >= Math.min(messagesEnd, this.#messagesEnds[i] ?? 0);
+    return ends.every(isCopied);
   }
 
   /** Reads the offsets again, unless the last read was moments ago. @throws errors of Kafka */
@@ -159,8 +164,9 @@ export class RepartitionProgress {
   async #read(): Promise<void> {
     const committed = await this.kafka.committed(REPARTITION_GROUP, MESSAGES);
     // Read after the commits: everything that was committed is then below these ends.
-    const ends = endsOf(await this.kafka.ranges(PROFILE_EVENTS));
-    [this.#committed, this.#ends] = [committed, ends];
+    this.#ends = endsOf(await this.kafka.ranges(PROFILE_EVENTS));
+    this.#messagesEnds = await this.messagesEnds();
+    this.#committed = committed;
     this.#readAt = this.now();
   }
 }

@@ -131,8 +131,11 @@ export class Alerts {
     if (!(await this.#leads())) return;
     const [at, askedAt] = [this.options.now(), performance.now()];
     this.#isQuiet = !this.options.isShared();
-    if (await this.#readToEnds(askedAt)) {
-      await writeDisabledUrls(this.options);
+    const isComplete = await this.#readToEnds(askedAt);
+    if (!(await this.#leads())) return;
+    // What delivery has said of a URL holds whatever else is unread.
+    await writeDisabledUrls(this.options);
+    if (isComplete) {
       if ((await this.#decideAt(at)) > 0) this.#isQuiet = false;
       this.#soundAt = askedAt;
     }
@@ -150,7 +153,7 @@ export class Alerts {
       await sleep(OTHERS_READ_MS);
       isRead = await reader.hasRead(ends);
     }
-    return isRead && isFresh() && (await this.#leads());
+    return isRead && isFresh();
   }
 
   async #leads(): Promise<boolean> {

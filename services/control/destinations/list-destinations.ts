@@ -11,7 +11,7 @@ import { type SharedAnswers } from '../overview/shared-answers';
 import { type CircuitDeps, currentCircuits } from './open-circuits';
 import { RECENT_MS } from './health';
 
-/** Lists destinations: by a part of their name, by their state, and sorted. */
+/** Lists destinations: by a part of their name, by their state, by a source, and sorted. */
 
 interface ListDeps extends CircuitDeps {
   entries: Pick<ConfigEntries, 'list'>;
@@ -31,9 +31,12 @@ export async function listDestinations<V>(
   query: ListQuery,
   view: (entry: Entry<Destination>) => V,
 ) {
-  const { state, sort } = query;
+  const { state, source, sort } = query;
   const all = deps.entries.list('destination');
-  const isShown = ({ data }: Entry<Destination>) => data.id !== ALERTS_ID && isNamed(data, query);
+  const isShown = ({ data }: Entry<Destination>) =>
+    data.id !== ALERTS_ID &&
+    isNamed(data, query) &&
+    (source === undefined || data.sources.includes(source));
   const column = sort?.replace('-', '') as Column | 'name' | undefined;
   if (column === undefined && state === undefined) return pageOfEntries(all, query, view, isShown);
   const named = all.filter(isShown);

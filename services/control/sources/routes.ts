@@ -1,4 +1,4 @@
-import { type Query } from '../../../shared/api/operations';
+import { type Query, type SourceRow } from '../../../shared/api/operations';
 import { withTimeout } from '../../../shared/runtime/async';
 import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
@@ -9,19 +9,24 @@ import { type ConfigEntries, newId, newWriteKey } from '../config/config-entries
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { type Encryptor } from '../../../shared/config/encryption';
+import { type Events } from '../debugger/events';
 import { type HandlersOf } from '../http/handlers';
 import { isNamed, pageOfEntries, pageOfSorted } from '../http/paging';
 import { Problem } from '../http/problem';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from './model';
 import { type Reader } from '../reading/reader';
-import { lastCalls, listEventNames } from './store';
+import { callsOf, listEventNames } from './store';
 
 const NEWEST_WITHIN_MS = 1_000;
+
+type Activity = NonNullable<SourceRow['activity']>;
 
 /** What the routes of sources need. */
 export interface SourceDeps {
   entries: ConfigEntries;
   history: Pick<History, 'ask'>;
+  /** the last calls */
+  events: Pick<Events, 'ring'>;
   encryptor: Encryptor;
   /** counts the names of events */
   eventNames: Pick<Reader<unknown>, 'poll'>;
@@ -29,7 +34,22 @@ export interface SourceDeps {
   log: Log;
 }
 
-async function listSources<V>(
+async function listSources<V extends { id: string }>(
+  deps: SourceDeps,
+  query: Query<'GET /sources'>,
+  view: (entry: Entry<Source>) => V,
+) {
+  const page = await pageOfSources(deps, query, view);
+  const ids = page.data.map(({ id }) => id);
+  const activity = query.activity === true ? await activityOf(deps, ids) : undefined;
+  if (!activity) return page;
+  return {
+    ...page,
+    data: page.data.map((source) => ({ ...source, activity: activity(source.id) })),
+  };
+}
+
+async function pageOfSources<V>(
   { entries, history }: SourceDeps,
   query: Query<'GET /sources'>,
   view: (entry: Entry<Source>) => V,
@@ -42,14 +62,47 @@ async function listSources<V>(
   const shown = found.filter(isShown);
   const calls = sort.endsWith('lastCall')
     ? await history.ask((database) =>
-        lastCalls(
+        callsOf(
           database,
           shown.map(({ data }) => data.id),
         ),
       )
     : undefined;
-  const valueOf = ({ data }: Entry<Source>) => (calls ? (calls.get(data.id) ?? 0) : data.name);
+  const valueOf = ({ data }: Entry<Source>) =>
+    calls ? (calls.get(data.id)?.lastAt ?? 0) : data.name;
   return pageOfSorted(shown, { ...query, sort }, { valueOf, view });
+}
+
+/**
+ * Reads what some sources send, and to how many destinations. @returns undefined while the history
+ * is away: the list does not need it
+ */
+async function activityOf(
+  { entries, events, history }: SourceDeps,
+  ids: readonly string[],
+): Promise<((source: string) => Activity) | undefined> {
+  const calls = await history
+    .ask((database) => callsOf(database, ids))
+    .catch((error: unknown) => {
+      if (error instanceof Problem) return undefined;
+      throw error;
+    });
+  if (!calls) return undefined;
+  const connected = new Map<string, number>();
+  for (const { data } of entries.list('destination')) {
+    for (const source of data.sources) connected.set(source, (connected.get(source) ?? 0) + 1);
+  }
+  return (source) => {
+    const { count = 0, lastAt } = calls.get(source) ?? {};
+    const recent = events.ring.newestFirst([source]);
+    const accepted = recent.filter((event) => event.accepted).length;
+    return {
+      calls: count,
+      lastCallAt: lastAt === undefined ? null : new Date(lastAt).toISOString(),
+      recent: { accepted, rejected: recent.length - accepted },
+      destinations: connected.get(source) ?? 0,
+    };
+  };
 }
 
 /** /api/v1/sources */

@@ -55,17 +55,24 @@ export async function listEventNames({ query }: Queries, source: string): Promis
   return rows.map((row) => ({ source, name: row.name, count: row.count, lastAt: row.last_at }));
 }
 
-/** Returns when Kafka got the last call of each source that is known, ms since 1970. */
-export async function lastCalls(
+/** The calls of a source that ingest has accepted. */
+export interface Calls {
+  count: number;
+  /** when Kafka got the last one, ms since 1970 */
+  lastAt: number;
+}
+
+/** Returns the calls of each source that is known. */
+export async function callsOf(
   { query }: Queries,
   sources: readonly string[],
-): Promise<Map<string, number>> {
-  const rows = await query<{ source: string; at: number }>(
-    `select source, last_at as at from waypost.seen_events
+): Promise<Map<string, Calls>> {
+  const rows = await query<{ source: string; count: number; last_at: number }>(
+    `select source, count, last_at from waypost.seen_events
      where name = '${ANY_CALL}' and source in (select jsonb_array_elements_text($1::jsonb))`,
     [databaseJson(sources)],
   );
-  return new Map(rows.map(({ source, at }) => [source, at]));
+  return new Map(rows.map(({ source, count, last_at: lastAt }) => [source, { count, lastAt }]));
 }
 
 /** Merges duplicates, since one statement must not insert a row twice. */

@@ -16,7 +16,7 @@ const DELETE_AFTER_MS = 2_000;
 export type Standing =
   /** its user or visitor was deleted after the call */
   | 'deleted'
-  /** that may be so, and this process cannot know it now */
+  /** its user or visitor may have been deleted: this process cannot know it now */
   | 'unknown'
   /** a `delete`, before other processes know of the deletion */
   | 'early'

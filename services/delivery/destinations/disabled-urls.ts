@@ -1,7 +1,10 @@
 import { RecentMap } from '../../../shared/collections/recent-map';
 import { type Endpoint } from './endpoint';
 
-/** Control writes it to the configuration much sooner, ms. */
+/**
+ * Time for which this process remembers what a receiver said, ms. Control writes it to the
+ * configuration much sooner.
+ */
 const KEPT_MS = 86_400_000;
 
 /**

@@ -120,7 +120,7 @@ export class Connections {
       },
       pipelining: 1,
       allowH2: false,
-      // `incoming` ends the connection before.
+      // `incoming` ends the connection before undici would.
       maxHeaderSize: MOST_HEAD_BYTES,
       keepAliveTimeout: KEEP_IDLE_MS,
     });

@@ -16,7 +16,9 @@ const TIMEOUT_MS = 30_000;
 const WHOLE_MS = 90_000;
 /** Most bytes of one reply: a server names what it can do in some lines. */
 const MOST_REPLY_BYTES = 32 * 1024;
-/** As the HTTP status that classifies a reply: the server refused the mail for good, or not yet. */
+/**
+ * The HTTP statuses as which replies count: the mail server refused the mail for good, or for now.
+ */
 const REFUSED = 422;
 const NOT_NOW = 503;
 
@@ -50,8 +52,8 @@ export class MailSender {
       host: hostname.replace(/^\[|\]$/g, ''),
       port: Number(port) || (secure ? 465 : 587),
       secure,
-      // By default TLS would be used only if the server offers it, and who is on the way can remove
-      // the offer.
+      // By default TLS would be used only if the server offers it, and whoever is on the way can
+      // remove the offer.
       requireTLS: !secure && !plain,
       ignoreTLS: plain,
       pool: true,
@@ -111,7 +113,10 @@ function replied(status: number, reply: string): SendResult {
   return { ok: true, response, durationMs: 0 };
 }
 
-/** A login or TLS that is refused is a fault of the setting, which gets mended inside the window. */
+/**
+ * If the mail server refuses the login or TLS, the setting is wrong: the mail is sent again, since
+ * somebody may correct the setting within its window.
+ */
 function failed(error: SmtpError): SendResult {
   const { code = '', responseCode, response } = error;
   if (responseCode !== undefined && code !== 'EAUTH' && code !== 'ETLS') {

@@ -131,7 +131,7 @@ function firstFault(text: string): number | undefined {
     const start = text.slice(0, length);
     if (!PARTS.some((part) => part.test(start))) return length - 1;
   }
-  // Blanks without end are no beginning of a status line.
+  // Blanks without end do not begin a status line.
   return text.length < STATUS_BYTES ? undefined : STATUS_BYTES - 1;
 }
 

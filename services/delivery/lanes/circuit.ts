@@ -10,9 +10,9 @@ import { type Refusal, type Signal } from './job';
  * - `recovering` lets `limit` through at once: 1, then 1 more with each success. It becomes `closed`
  *   at the usual limit, and `open` after enough failures in a row.
  *
- * A request that a user sends now probes at once. In addition, `Retry-After` holds everything else
- * back but last attempts, and an egress proxy that is away (http/proxy-gate.ts) everything. When it is over, the
- * endpoint recovers as after an outage.
+ * A request that a user sends now probes at once. A `Retry-After` holds everything else back but
+ * last attempts; an egress proxy that is away (http/proxy-gate.ts) holds back everything. When that
+ * is over, the endpoint recovers as after an outage.
  *
  * Invariant: only results of requests that began in the present state count. A request sent before
  * the circuit opened says nothing about the present, good or bad.

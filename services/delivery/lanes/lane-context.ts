@@ -7,7 +7,7 @@ import { type SocketShares } from './socket-shares';
 
 export interface LaneOptions extends ConcurrencyOptions {
   circuit: CircuitOptions;
-  /** longest expected wait of a job in the queue: the shortest tier */
+  /** longest expected wait of a job in the queue */
   maxWaitMs: number;
   /** memory for the queued bodies of all lanes */
   maxQueuedBytes: number;

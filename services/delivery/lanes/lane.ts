@@ -39,7 +39,7 @@ export class Lane {
   #diverted = 0;
   /** when it was last used, by the stall clock */
   usedAt = 0;
-  /** A user sends it now, while the probe is still out: it is the next request. */
+  /** A user sent it while the probe was not answered yet: it is the next request. */
   #asked: Job | undefined;
 
   constructor(
@@ -208,7 +208,7 @@ export class Lane {
     for (const job of leaving) if (this.remove(job)) job.refuse();
   }
 
-  /** Returns whether a request is out that an endpoint that is away must answer first. */
+  /** Returns whether the endpoint is away, and a request to it has not been answered yet. */
   #waitsForProbe(): boolean {
     return this.active > 0 && this.#asked === undefined && this.circuit.state === 'open';
   }

@@ -6,7 +6,7 @@ import { type TokenAnswer } from './token-request';
  *
  * - A token is refreshed during the last fifth of its life, while it is still used.
  * - One request for a token runs at a time. Webhooks wait for the first request. After a failure
- *   they are held, and one of them starts the next request.
+ *   they are held. One of them, or a timer (authorizing-sender.ts), starts the next request.
  * - A token that the endpoint refuses is replaced, unless it has replaced a refused one itself and
  *   never worked: the endpoint then refuses the client, and a token for each webhook would not
  *   help.

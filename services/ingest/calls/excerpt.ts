@@ -15,10 +15,13 @@ export interface Excerpt {
 const KEPT_BYTES = 4_096;
 const WRITE_KEY = /("writeKey"\s*:\s*")[^"]*/g;
 
-/** @returns the beginning of the bytes from `start` to `end` */
-export function excerptOf(body: Buffer, start: number, end: number): Excerpt {
-  const truncated = end - start > KEPT_BYTES;
-  const bytes = body.subarray(start, truncated ? start + KEPT_BYTES : end);
+/**
+ * @param isCut more was sent than these bytes
+ * @returns the beginning of the bytes from `start` to `end`
+ */
+export function excerptOf(body: Buffer, start: number, end: number, isCut = false): Excerpt {
+  const truncated = isCut || end - start > KEPT_BYTES;
+  const bytes = body.subarray(start, Math.min(end, start + KEPT_BYTES));
   // The decoder keeps the first bytes of a character that was cut to itself.
   const text = isUtf8(bytes) ? bytes.toString('utf8') : decodedBeginning(bytes, truncated);
   return { text: withoutWriteKey(text), truncated };
@@ -34,8 +37,7 @@ function decodedBeginning(bytes: Buffer, truncated: boolean): string {
     const text = new StringDecoder('utf8').write(bytes);
     if (!text.includes('\ufffd')) return text;
   }
-  // Bytes that are not UTF-8 are shown as what they are. The others are, with them, as good as
-  // unreadable.
+  // If a byte is not UTF-8, all bytes beyond ASCII are shown by their numbers, valid ones too.
   return bytes
     .toString('latin1')
     .replace(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -73,7 +73,7 @@ export interface ParsedRequest {
   faults: ReadonlyMap<number, FoundFault>;
   /** what was lost of envelopes */
   lost: readonly FoundFault[];
-  /** The body is no JSON. Nothing says that its envelopes are of one client. */
+  /** It was read call by call. Nothing says that its envelopes are of one client. */
   isBroken: boolean;
 }
 

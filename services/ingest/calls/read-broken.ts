@@ -18,7 +18,6 @@ import {
   readEnvelope,
   type RequestFault,
   type Run,
-  textOf,
   tooMany,
   writeKeyOf,
 } from './parse-batch';
@@ -93,25 +92,8 @@ export function readBrokenBatch(
     writeKey: writeKey ?? calls.map(writeKeyOf).find((key) => key !== undefined),
     faults,
     lost,
-    isBroken:
-      [...envelopes.values()].some((envelope) => envelope.writeKey !== undefined) &&
-      !isOneValue(body, limits),
+    isBroken: true,
   };
-}
-
-/**
- * Whether only `NaN`, the depth, the size or the encoding of some calls keeps the body from being
- * read as a whole: it is of one client then.
- */
-function isOneValue(body: Buffer, limits: JsonLimits): boolean {
-  const { containers, keys } = measureJson(body, { ...limits, depth: Infinity });
-  if (containers > limits.containers || keys > limits.keys) return false;
-  try {
-    JSON.parse(withNulls(textOf(body)));
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /**
@@ -139,6 +121,8 @@ function isReadFault(value: { call: Json } | FoundFault): value is FoundFault {
 
 class PieceReader {
   readonly #isUtf8: boolean;
+  /** The body holds what `withNulls` looks for, which costs as much as parsing a small call. */
+  readonly #mayHoldNoNumbers: boolean;
   /** of the calls that were parsed */
   #containers = 0;
   #keys = 0;
@@ -148,6 +132,7 @@ class PieceReader {
     private readonly limits: JsonLimits,
   ) {
     this.#isUtf8 = isUtf8(body);
+    this.#mayHoldNoNumbers = body.includes('NaN') || body.includes('Infinity');
   }
 
   call(piece: FoundCall | LostPiece): { call: Json } | FoundFault {
@@ -237,7 +222,7 @@ class PieceReader {
       // The stack of an error costs more than parsing a call, and 2,500 of them can fail.
       Error.stackTraceLimit = 0;
       const text = trimmed(this.body.toString('utf8', start, end));
-      return { call: parseJson(withNulls(text)) as Json };
+      return { call: parseJson(this.#mayHoldNoNumbers ? withNulls(text) : text) as Json };
     } catch {
       return 'unreadable';
     } finally {

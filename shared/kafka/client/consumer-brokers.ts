@@ -1,5 +1,10 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
-import { type ConsumerBrokers, type GroupRequests, type LogBrokers } from '../consumer/brokers';
+import {
+  type ConsumerBrokers,
+  type FetchConnection,
+  type GroupRequests,
+  type LogBrokers,
+} from '../consumer/brokers';
 import { ERROR } from '../protocol/error-codes';
 import {
   FETCH,
@@ -58,11 +63,14 @@ export async function connectLogs(client: KafkaJs, topic: string): Promise<LogBr
 }
 
 function logsOf(brokers: Brokers): LogBrokers {
+  const connections = new WeakMap<Wire, FetchConnection>();
   return {
     metadata: (topics) => brokers.metadata(topics),
     openFetches: async (node) => {
       const wire = await brokers.wireTo(node, FETCHES);
-      return fetchesOver(wire);
+      let connection = connections.get(wire);
+      if (!connection) connections.set(wire, (connection = fetchesOver(wire)));
+      return connection;
     },
     listOffsets: async (node, places, atMs) => {
       const wire = await brokers.wireTo(node, REQUESTS);
@@ -78,7 +86,7 @@ function logsOf(brokers: Brokers): LogBrokers {
   };
 }
 
-function fetchesOver(wire: Wire): Awaited<ReturnType<ConsumerBrokers['openFetches']>> {
+function fetchesOver(wire: Wire): FetchConnection {
   return {
     get isOpen() {
       return wire.isOpen;

@@ -23,7 +23,10 @@ export interface ConsumerBrokers extends LogBrokers {
 export interface LogBrokers {
   /** @param topics full names. @throws if no broker answers */
   metadata(topics: readonly string[]): Promise<ReadonlyMap<string, TopicMetadata>>;
-  /** Opens a connection for fetches to a broker. @throws if it cannot be reached */
+  /**
+   * Returns the open connection for fetches to a broker, or opens another one.
+   * @throws if it cannot be reached
+   */
   openFetches(node: number): Promise<FetchConnection>;
   /** Asks the leader of partitions for the first record since a time. @throws without an answer */
   listOffsets(node: number, places: readonly LogPlace[], atMs: number): Promise<FoundOffset[]>;

@@ -56,7 +56,7 @@ const BEAT_SHARED_MS = 300;
 /** The round that gives released partitions to their new owners follows soon. */
 const BEAT_AFTER_ROUND_MS = 100;
 const AFTER_ROUND_MS = 3_000;
-/** Three times within a session: nobody waits for a lone member. */
+/** Three heartbeats within a session are enough: nobody waits for a lone member. */
 const BEAT_ALONE_MS = 2_000;
 /** New partitions are read after this time. */
 const METADATA_MAX_AGE_MS = 30_000;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type OffsetTracker } from './offset-tracker';
-import { type RecordName } from './position';
+import { type RecordName } from '../record-name';
 
 /** Interval of commits while only records above the offset are finished. */
 const RUNS_EVERY_MS = 200;

@@ -6,7 +6,7 @@ import { type TopicMetadata } from '../protocol/metadata-request';
 import { EARLIEST, LATEST, type LogPlace } from '../protocol/offset-requests';
 import { type LogBrokers } from './brokers';
 import { idOf, type TopicPartition } from './partition';
-import { type RecordName } from './position';
+import { type RecordName } from '../record-name';
 
 /** Knows the leaders of the partitions of some topics, and asks them about their logs. */
 

@@ -209,8 +209,8 @@ export class Partition {
 }
 
 /**
- * Each adds an open and a finished run, usually of at most two bytes each, which is what
- * `encodeRuns` has room for.
+ * Each adds an open and a finished run, usually of at most two bytes each: commit metadata has room
+ * for so many.
  */
 const MOST_RELEASED = 700;
 
@@ -257,6 +257,9 @@ export class ConsumedRecord implements OpenRecord {
   }
   get partition(): number {
     return this.owner.number;
+  }
+  get epoch(): number {
+    return this.#part.epoch;
   }
   get timestampMs(): number {
     return this.#part.timestamp;

@@ -1,22 +1,13 @@
+import { type RecordName } from '../record-name';
+
 /**
- * A position in a log names the record before it. An offset alone does not: after a log was cut
- * (power cut, unclean election, restored copy) or its topic made again, other records get the same
- * offsets, and epochs of leaders may come again, too.
+ * A position in a log names the record before it (record-name.ts says why).
  *
  * Whenever the log may have changed (a partition is adopted, the connection to its leader is new, or
  * the leader has another epoch), the next fetch begins one record earlier, at the last record read,
  * and compares it. So no record is taken before the comparison, in whatever order brokers and
  * processes come back.
  */
-
-/** Names a record of a log. */
-export interface RecordName {
-  offset: number;
-  /** of the leader that appended it */
-  epoch: number;
-  /** when it was appended, ms since 1970 */
-  timestamp: number;
-}
 
 export class Position {
   #next: number;

@@ -16,7 +16,7 @@ const SHOWN_MS = 10_000;
 export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
   'an administrator builds an audience, its members arrive at a webhook, and its page shows them':
     async (scene) => {
-      const { stage, tab, isGood } = scene;
+      const { stage, tab, isGoodEverywhere } = scene;
       const { page } = tab;
       const newsletter = await stage.system.createDestination({
         name: 'Newsletter',
@@ -86,7 +86,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       await page.getByRole('combobox', { name: 'Destinations' }).press('Backspace');
       await page.getByText('Archive: disabled.').waitFor({ state: 'detached' });
       await page.getByLabel('Sync interval').fill('1s');
-      await isGood('audience-builder');
+      await isGoodEverywhere();
       await page.getByRole('button', { name: 'Create audience' }).click();
 
       await page.getByRole('heading', { name: 'Loyal Pros' }).waitFor();
@@ -114,7 +114,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
         { deadlineMs: LONG_MS },
       );
       await page.getByRole('region', { name: 'Syncs' }).getByRole('row').nth(1).waitFor();
-      await isGood('audience');
+      await isGoodEverywhere();
       await page.getByLabel('User id').fill('bob');
       await page.getByLabel('User id').press('Enter');
       await page.getByText('bob is not a member.').waitFor();
@@ -144,7 +144,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
         .waitFor();
       await page.getByRole('link', { name: 'Audiences', exact: true }).first().click();
       await page.getByRole('link', { name: 'Our loyal pros' }).waitFor();
-      await isGood('audiences');
+      await isGoodEverywhere();
       await page.getByRole('link', { name: 'Our loyal pros' }).click();
       await page.getByRole('button', { name: 'Delete' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -152,7 +152,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     },
 
   'an administrator uploads a list and creates a computed trait': async (scene) => {
-    const { stage, tab, isGood } = scene;
+    const { stage, tab, isGood, isGoodEverywhere } = scene;
     const { page } = tab;
     await page.goto(`${stage.system.controlUrl}/audiences/new?by=list`);
     await page.getByLabel(/^Name/).fill('Invited');
@@ -196,7 +196,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     // Without a reload.
     const members = page.getByRole('region', { name: 'Members', exact: true });
     await members.getByRole('cell', { name: 'dan', exact: true }).waitFor({ timeout: LONG_MS });
-    await isGood('audience-list');
+    await isGoodEverywhere();
 
     stage.sink.clear();
     await page.goto(`${stage.system.controlUrl}/audiences/traits`);
@@ -207,7 +207,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByLabel('Event name').fill('Order Completed');
     await chooseDestination(scene, 'Newsletter');
     await page.getByLabel('Sync interval').fill('1s');
-    await isGood('computed-trait-builder');
+    await isGoodEverywhere();
     await page.getByRole('button', { name: 'Create trait' }).click();
     await page.getByRole('heading', { name: 'Order count' }).waitFor();
     await eventually(() => expect(users()).toContain('bob {"order_count":3}'), {
@@ -221,7 +221,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       },
       { deadlineMs: LONG_MS },
     );
-    await isGood('computed-trait');
+    await isGoodEverywhere();
   },
 };
 

@@ -13,7 +13,7 @@ const SECRET = 'planted-client-secret';
 
 export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
   'an administrator connects Slack behind OAuth2, previews a recent event, and corrects refused fields':
-    async ({ stage, tab, shop, isGood }) => {
+    async ({ stage, tab, shop, isGood, isGoodEverywhere }) => {
       const { page } = tab;
       stage.sink.on('/token', {
         body: JSON.stringify({ access_token: 'planted-token', token_type: 'Bearer' }),
@@ -30,10 +30,9 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
         );
         expect(body.data).toHaveLength(1);
       });
-      await page.goto(`${stage.system.controlUrl}/connect/new?type=webhooks&sources=${shop.id}`);
+      await page.goto(`${stage.system.controlUrl}/connect/new?sources=${shop.id}`);
+      await page.getByRole('radio', { name: /^OAuth2/ }).check();
       await page.getByLabel('Address').fill(stage.sink.url('/slack'));
-      await openSection(page, 'Authentication');
-      await page.getByLabel('Authenticate by').selectOption('oauth2');
       await page.getByLabel('Token URL').fill(stage.sink.url('/token'));
       await page.getByLabel('Client id').fill('waypost');
       await page.getByLabel('Client secret').fill(SECRET);
@@ -47,7 +46,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
         .getByRole('region', { name: 'previewed request' })
         .getByText('authorization: ***')
         .waitFor();
-      await isGood('request-preview');
+      await isGoodEverywhere();
       // A mistake of a template is at its field while the user types.
       await page.getByLabel('Body', { exact: true }).selectOption('template');
       await page.getByLabel('Template', { exact: true }).fill('{"text": properties.coupon}');
@@ -87,7 +86,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     },
 
   'a stored secret is kept until its host changes, and a destination gets a retry plan and an Ed25519 key':
-    async ({ stage, tab, shop, isGood }) => {
+    async ({ stage, tab, shop, isGoodEverywhere }) => {
       const { page } = tab;
       const auth = { type: 'bearer', token: 'planted-bearer' };
       const webhook = { url: stage.sink.url('/kept'), auth };
@@ -164,7 +163,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
         expect(await tab.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true),
       );
       await page.setViewportSize({ width: 1200, height: 800 });
-      await isGood('destination-sections');
+      await isGoodEverywhere();
       expect(await page.content()).not.toContain('planted-bearer');
     },
 
@@ -199,7 +198,12 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
       await isGood();
     },
 
-  'the page of a delivery shows the other events of its batch': async ({ stage, tab, isGood }) => {
+  'the page of a delivery shows the other events of its batch': async ({
+    stage,
+    tab,
+    isGood,
+    isGoodEverywhere,
+  }) => {
     const { page } = tab;
     const source = await stage.system.createSource('Batched');
     const { id } = await stage.system.createDestination({
@@ -227,7 +231,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     const members = page.getByRole('list', { name: `Events of batch ${batch}` });
     await members.getByText(`track: ${names[1]!} (this delivery)`).waitFor();
     await eventually(async () => expect(await members.getByRole('listitem').count()).toBe(3));
-    await isGood('delivery-batch');
+    await isGoodEverywhere();
     await members.getByRole('link', { name: `Event 3 of the batch: track: ${names[2]!}` }).click();
     await page.getByText(`Event 3 of 3 in batch ${batch}`).waitFor();
     await isGood();

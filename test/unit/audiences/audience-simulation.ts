@@ -111,7 +111,7 @@ export class World {
       const message = from[at.next]!;
       const source = this.#sources.get(message)!;
       const keyed = eventOf(message, source);
-      const origin = { name: messagesOrigin(partition), offset: at.next };
+      const origin = { name: messagesOrigin(partition), offset: at.next, epoch: 0, timestamp: 0 };
       if (!keyed) continue;
       const call = callHash(source, message.messageId);
       const acceptedAt = Date.parse(message.receivedAt);
@@ -134,7 +134,8 @@ export class World {
     const calls = call !== undefined && {
       call: { ref: refFromHash(call, partition, offset), atMs: 0 },
     };
-    log.push({ offset, user, origin, ...calls, ...defined({ acceptedAt }), event: copied });
+    const name = { offset, epoch: 0, timestamp: this.nowMs };
+    log.push({ ...name, user, origin, ...calls, ...defined({ acceptedAt }), event: copied });
   }
 
   define(all: Definition[]): void {
@@ -198,7 +199,8 @@ export class World {
   endUpload(audience: string, upload: number, full: boolean, from: readonly number[]): void {
     for (const [p, start] of from.entries()) {
       const event: ProfileEvent = { kind: 'uploaded', audience, upload, full, from: start };
-      this.log[p]!.push({ offset: this.log[p]!.length, user: audience, origin: undefined, event });
+      const name = { offset: this.log[p]!.length, epoch: 0, timestamp: this.nowMs };
+      this.log[p]!.push({ ...name, user: audience, origin: undefined, event });
     }
   }
 

@@ -7,13 +7,19 @@ import { MemoryStore } from './memory-store';
 
 export const NOW = 1_700_000_000_000;
 
-/** An engine on profiles in memory, whose definitions are live. */
-export function engineUnderTest(definitions: Definitions = new Definitions([])) {
+/**
+ * An engine on profiles in memory, whose definitions are live.
+ * @param options.end end of the log when it began
+ */
+export function engineUnderTest(
+  definitions: Definitions = new Definitions([]),
+  { end = 0 }: { end?: number } = {},
+) {
   const store = new MemoryStore();
   const unusable: number[] = [];
   const engine = new Engine(store, NEW_PARTITION_STATE, {
     partition: 0,
-    end: 0,
+    end,
     hasPassed: () => true,
     definitions,
     onUnusable: ({ offset }) => unusable.push(offset),
@@ -26,7 +32,14 @@ export function engineUnderTest(definitions: Definitions = new Definitions([])) 
   while (engine.meta.scan) commit(engine.scan(NOW, 100));
   let offset = engine.meta.live.next;
   const records = (user: string, events: ProfileEvent[]): Incoming[] =>
-    events.map((event) => ({ offset: offset++, user, origin: undefined, event }));
+    events.map((event) => ({
+      offset: offset++,
+      epoch: 0,
+      timestamp: NOW,
+      user,
+      origin: undefined,
+      event,
+    }));
   const apply = (user: string, ...events: ProfileEvent[]) =>
     commit(engine.apply(records(user, events), NOW))!;
   return { store, engine, apply, records, unusable };

@@ -20,13 +20,17 @@ describe('a plan of faults', () => {
 
   test('has every kind of fault in two minutes', () => {
     expect([...kinds(plan())].sort()).toEqual([
+      'cancel',
       'clock',
       'endpoint_down',
       'freeze',
       'freeze_broker',
       'kill',
       'kill_broker',
+      'pause',
+      'replay',
       'second_delivery',
+      'send_now',
       'stop',
       'switch_off',
       'url_gone',
@@ -58,6 +62,13 @@ describe('a plan of faults', () => {
     const broken = (brokers: number) =>
       plan({ brokers, forMs: 3_600_000 }).filter(({ kind }) => kind === 'kill_broker').length;
     expect(broken(3)).toBeGreaterThan(broken(1));
+  });
+
+  test('cuts the power of a cluster only', () => {
+    const cuts = (brokers: number) =>
+      plan({ brokers, forMs: 3_600_000 }).filter(({ kind }) => kind === 'cut').length;
+    expect(cuts(3)).toBeGreaterThan(5);
+    expect(cuts(1)).toBe(0);
   });
 
   test('can be described in words', () => {

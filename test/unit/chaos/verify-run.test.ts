@@ -49,10 +49,12 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
     const rows = [...history.totalsOf(LISTED).deliveries.keys()].map((id) => [id, 1] as const);
     return { delivered, rows: new Map([...rows, ...wrong.rows]) };
   };
+  const cuts = { records: 0, before: new Set<string>() };
   const evidence: Evidence = {
     sourceId: SOURCE,
     destinations,
     acknowledged,
+    cuts,
     receipts,
     history,
     commits,
@@ -102,6 +104,7 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
         expiresAt: T + 60_000,
       }),
     history,
+    cuts,
     breaches,
     wrong,
     asked: (message: string, role: Role, at: number) =>
@@ -117,6 +120,8 @@ function aRun(acknowledged: string[], disturbances: Disturbance[] = []) {
   };
   return run;
 }
+
+type Run = ReturnType<typeof aRun>;
 
 /** A track call that arrived: it goes to one endpoint only. */
 function delivered(disturbances: Disturbance[] = []) {
@@ -139,6 +144,31 @@ describe('the ends of acknowledged messages', () => {
     const run = delivered();
     expect(run.verdict()).toMatchObject({ acknowledged: 1, deliveries: 1, delivered: 1 });
     expect(run.violations()).toEqual([]);
+  });
+
+  test('a message may be gone that was acknowledged before a power cut', () => {
+    const run = aRun(['track-1', 'page-2']);
+    run.cuts.records = 2;
+    for (const message of ['track-1', 'page-2']) run.cuts.before.add(message);
+    expect(run.violations()).toEqual([]);
+    expect(run.verdict()).toMatchObject({
+      deliveries: 0,
+      cutOff: { messages: new Set(['track-1', 'page-2']) },
+    });
+    run.cuts.records = 1;
+    expect(run.violations()).toEqual(['2 messages are gone, and 1 records were cut off']);
+  });
+
+  test.each([
+    ['its record is there', (run: Run) => run.history.message('track-1')],
+    ['it was acknowledged after the cut', (run: Run) => run.cuts.before.delete('track-1')],
+    ['it was routed before', (run: Run) => run.waiting('track-1', 'steady')],
+  ])('a message is lost despite a power cut if %s', (_what, happens) => {
+    const run = aRun(['track-1']);
+    run.cuts.records = 1;
+    run.cuts.before.add('track-1');
+    happens(run);
+    expect(run.verdict().crimes.lost).toMatchObject([{ message: 'track-1' }]);
   });
 
   test('a delivery without a recorded end is lost', () => {

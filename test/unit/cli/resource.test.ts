@@ -1,4 +1,5 @@
 import { AUDIT_KINDS } from '../../../shared/api/operation';
+import { PLAIN_OPTIONS } from '../../../cli/commands/plain-fields';
 import { waypost } from '../../support/cli';
 
 /** The commands that tables describe, against a control API in this process. */
@@ -154,10 +155,20 @@ test('a filter that names an entry sends its id', async () => {
   expect(requests.at(-1)).toBe('GET /events source=src_1&accepted=false&limit=50');
 });
 
+test.each(['0.5', '10', '10000'])('the rate --max-per-second %s is a number', (given) => {
+  expect(PLAIN_OPTIONS.maxPerSecond?.read(given as never, '--max-per-second', {} as never)).toBe(
+    Number(given),
+  );
+});
+
 test.each([
   [['deliveries', 'list', '--status', 'gone'], /^--status must be one of waiting, /],
   [['deliveries', 'list', '--since', 'soon'], /^--since must be /],
   [['notices', 'list', '--limit', '0'], /^--limit must be a whole number from 1 to 100000/],
+  [
+    ['destinations', 'create', 'A', '--webhook', 'https://a.example/', '--max-per-second', '0.01'],
+    /^--max-per-second must be a number from 0.1 to 100000, not "0.01"/,
+  ],
   [['tokens', 'edit', 'A'], /^Nothing to change/],
   [
     [

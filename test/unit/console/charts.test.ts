@@ -1,14 +1,8 @@
-import {
-  endsShown,
-  histogramSpan,
-  stepsWithin,
-} from '../../../console/src/deliveries/histogram-span';
 import { markedSteps, marksOf } from '../../../console/src/lib/marks';
 
-/** Marks in charts, and the histogram above a list of deliveries. */
+/** Marks in charts. */
 
 const at = (time: string) => `2026-01-01T${time}:00.000Z`;
-const NOW = Date.parse(at('12:00'));
 const steps = [
   { at: at('10:00'), until: at('10:30') },
   { at: at('10:30'), until: at('11:00') },
@@ -58,47 +52,5 @@ describe('marks', () => {
       { at: at('10:30'), kind: 'notice' },
       { at: at('11:00'), kind: 'change' },
     ]);
-  });
-});
-
-describe('the histogram of a list', () => {
-  test.each([
-    ['', ['delivered', 'dead', 'cancelled']],
-    ['destination=dst_1&since=1h', ['delivered', 'dead', 'cancelled']],
-    [`status=dead&counted=true&endedSince=${at('10:00')}`, ['dead']],
-    ['status=partly_delivered', ['partlyDelivered']],
-    // What is under way has not ended, and no count follows these filters.
-    ['status=pending', []],
-    ['user=u-1', []],
-    ['q=A-17', []],
-    ['status=dead&code=5xx', []],
-  ])('with the filters "%s" counts %j', (filters, ends) => {
-    expect(endsShown(filters)).toEqual(ends);
-  });
-
-  const none = { since: '', until: '', endedSince: '', endedUntil: '' };
-  test.each([
-    ['a day', none, '2025-12-31T12:00:00.000Z', undefined],
-    ['the time of the list', { ...none, since: '1h' }, at('11:00'), undefined],
-    ['two times', { ...none, since: at('08:00'), until: at('09:00') }, at('08:00'), at('09:00')],
-    [
-      'what was chosen stays in it',
-      { ...none, since: '1h', endedSince: at('09:00'), endedUntil: at('10:00') },
-      at('09:00'),
-      undefined,
-    ],
-    ['no time', { ...none, since: 'soon', until: 'late' }, at('12:00'), undefined],
-  ])('shows %s', (_, times, since, until) => {
-    expect(histogramSpan(times, NOW)).toEqual({ since, until });
-  });
-
-  test.each([
-    ['10:00', '11:00', { x1: at('10:00'), x2: at('10:30') }],
-    ['10:40', '', { x1: at('10:30'), x2: at('11:00') }],
-    ['12:00', '13:00', undefined],
-    ['', '11:00', undefined],
-  ])('marks the steps from %s to %s', (since, until, marked) => {
-    const time = (text: string) => (text === '' ? '' : at(text));
-    expect(stepsWithin(steps, { since: time(since), until: time(until) })).toEqual(marked);
   });
 });

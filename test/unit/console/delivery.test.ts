@@ -205,11 +205,11 @@ describe('the sentence of a delivery', () => {
     ],
     [
       { ...ended, status: 'dead', reason: 'rejected' },
-      `Dead since ${at}, after 1 attempt: The endpoint rejected it. It is not retried.`,
+      `Dead since ${at}, after 1 attempt. The endpoint rejected it. It is not retried.`,
     ],
     [
       { ...ended, status: 'cancelled', reason: 'cancelled_by_user', attemptsMade: 0 },
-      `Cancelled since ${at}, without an attempt: Someone cancelled it.`,
+      `Cancelled since ${at}, without an attempt. Someone cancelled it.`,
     ],
     [{}, `The last attempt failed. ${budgetInWords(aDelivery(), NOW)}`],
   ] as [Partial<Delivery>, string][])('says what became of it: %j', (fields, says) => {
@@ -218,7 +218,7 @@ describe('the sentence of a delivery', () => {
 
   test('is headed by the event and its destination, as far as they have names', () => {
     expect(titleOf(aDelivery({ event: 'Order Completed' }))).toBe('Order Completed → Hooks');
-    expect(titleOf(aDelivery({ destinationName: null }))).toBe('track → dst_1');
+    expect(titleOf(aDelivery({ destinationName: null }))).toBe('track → a deleted destination');
   });
 });
 

@@ -37,7 +37,7 @@ describe('a URL in the form', () => {
 describe('the problems of a draft', () => {
   test('have the field names of the API', () => {
     const draft = {
-      ...emptyDraft([]),
+      ...emptyDraft([], 'Webhooks'),
       name: ' ',
       types: [],
       maxPerSecond: 'many',
@@ -78,7 +78,7 @@ describe('the problems of a draft', () => {
 describe('the request of a draft', () => {
   test('creates a destination disabled', () => {
     const draft = {
-      ...emptyDraft(['src_1']),
+      ...emptyDraft(['src_1'], 'Webhooks'),
       webhooks: [{ url: 'https://example.com/', headers: [] }],
     };
     expect(creationOf(draft)).toEqual({

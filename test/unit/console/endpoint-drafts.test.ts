@@ -178,7 +178,7 @@ describe('a stored secret', () => {
 
 describe('a new authentication', () => {
   const draftWith = (auth: WebhookDraft['auth']): Draft => ({
-    ...emptyDraft(['src_1']),
+    ...emptyDraft(['src_1'], 'Webhooks'),
     webhooks: [
       {
         url: 'https://example.com/',

@@ -110,10 +110,31 @@ describe('snippets', () => {
 
   test('contain the write key and the address in every language', () => {
     const snippets = snippetsFor('http://localhost:8080/', 'key-1');
-    expect(snippets.map(({ name }) => name)).toEqual(['curl', 'Browser', 'Node', 'Python', 'Go']);
+    expect(snippets.map(({ name }) => name)).toEqual([
+      'curl',
+      'Browser',
+      'Node',
+      'Python',
+      'Go',
+      'Node (Waypost)',
+      'Go (Waypost)',
+    ]);
     for (const { code } of snippets) {
       expect(code).toContain('key-1');
       expect(code).toContain('localhost:8080');
+    }
+  });
+
+  test('are whole programs: they install what they import, and end once the call is sent', () => {
+    const programs = snippetsFor('http://localhost:8080', 'key-1').filter(({ file }) => file);
+    for (const { file = '', code, install = '', run = '' } of programs) {
+      const [, named = ''] =
+        /from '(?:@waypost\/)?(.+?)'|import (segment)\.|"github\.com\/(.+?)"/
+          .exec(code)
+          ?.filter(Boolean) ?? [];
+      expect([file, install]).toEqual([file, expect.stringContaining(named)]);
+      expect(code).toMatch(/closeAndFlush\(\)|flush\(\)|\.close\(\)|\.Close\(/);
+      expect(run).toContain(file === 'main.go' ? 'go run .' : file);
     }
   });
 

@@ -1,3 +1,4 @@
+import { barAt, barsOf, endsOf } from '../../../console/src/deliveries/bars';
 import { checked, parseSearch, timeOf } from '../../../console/src/deliveries/search';
 
 describe('the search field of deliveries', () => {
@@ -65,3 +66,53 @@ describe('the search field of deliveries', () => {
     expect(timeOf('never', now)).toBe('never');
   });
 });
+
+describe('the bars above the list of deliveries', () => {
+  test.each([
+    ['', ['delivered', 'dead', 'cancelled']],
+    ['destination=dst_1&since=1h', ['delivered', 'dead', 'cancelled']],
+    ['status=dead&counted=true&endedSince=2026-01-01T00%3A00%3A00.000Z', ['dead']],
+    ['status=partly_delivered', ['partlyDelivered']],
+    // The numbers know neither users nor codes, and count ends only.
+    ['user=u-1', []],
+    ['status=dead&code=422', []],
+    ['status=pending', []],
+  ])('count for the filters "%s": %j', (filters, ends) => {
+    expect(endsOf(filters)).toEqual(ends);
+  });
+
+  test('have the numbers of the ends, in every step until now', () => {
+    const totals = { ...ZERO, delivered: 5, dead: 2 };
+    const counted = { since: at(0), stepSeconds: 60, series: [{ at: at(1), ...totals }] };
+    expect(
+      barsOf(counted, ['dead', 'delivered'], Date.parse(at(2))).map(({ counts }) => counts),
+    ).toEqual([
+      [0, 0],
+      [2, 5],
+    ]);
+  });
+
+  test.each([
+    [-0.1, 0],
+    [0, 0],
+    [0.49, 1],
+    [0.5, 2],
+    [1, 3],
+  ])('of four, the one at %s of the width has the index %s', (share, index) => {
+    expect(barAt(share, 4)).toBe(index);
+  });
+});
+
+const ZERO = {
+  delivered: 0,
+  partlyDelivered: 0,
+  dead: 0,
+  cancelled: 0,
+  attempts: 0,
+  failedAttempts: 0,
+  latencyMs: { p50: null, p95: null },
+};
+
+function at(minutes: number): string {
+  return new Date(Date.UTC(2026, 0, 1) + minutes * 60_000).toISOString();
+}

@@ -57,6 +57,7 @@ async function readerUnderTest() {
         topic: 'deletions',
         partition: 0,
         offset: offset++,
+        epoch: 0,
         key: Buffer.from('kim'),
         value: Buffer.from(value),
         headers,

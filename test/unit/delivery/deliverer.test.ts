@@ -137,6 +137,7 @@ class Story {
       topic,
       partition: 0,
       offset,
+      epoch: 0,
       get timestampMs() {
         return part(appendedMs);
       },

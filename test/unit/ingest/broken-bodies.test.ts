@@ -1,4 +1,5 @@
-import { gzipSync } from 'node:zlib';
+import { randomBytes } from 'node:crypto';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { randomOf } from '../../../tools/harness/random';
 import { metrics } from '../../../shared/telemetry/metrics';
 import { renderMetrics } from '../../../shared/telemetry/prometheus';
@@ -29,6 +30,13 @@ const messages = () => ingest.producer.values('messages');
 const events = () => messages().map(({ event }) => event);
 /** the rows of the debugger */
 const losses = () => ingest.producer.values('messages.rejected');
+async function countOf(code: string): Promise<number> {
+  const line = new RegExp(
+    `^waypost_messages_rejected_total\\{[^}]*reason="${code}"[^}]*\\} (\\d+)`,
+    'm',
+  );
+  return Number(line.exec(await renderMetrics(metrics))?.[1] ?? 0);
+}
 
 describe('one fault in a batch spoils no neighbour', () => {
   test.each([
@@ -90,18 +98,10 @@ describe('one fault in a batch spoils no neighbour', () => {
   });
 
   test('every loss is counted by its code', async () => {
-    const count = async () => {
-      const text = await renderMetrics(metrics);
-      return Number(
-        /^waypost_messages_rejected_total\{[^}]*reason="unreadable"[^}]*\} (\d+)/m.exec(
-          text,
-        )?.[1] ?? 0,
-      );
-    };
-    const before = await count();
+    const before = await countOf('unreadable');
     await ingest.post('/v1/batch', `{"batch":[${A},{x},{y}]`);
     await ingest.post('/v1/batch', 'no JSON');
-    expect((await count()) - before).toBe(3);
+    expect((await countOf('unreadable')) - before).toBe(3);
   });
 });
 
@@ -152,12 +152,18 @@ describe('the envelopes of a broken body', () => {
   });
 
   test.each([
-    ['NaN', Buffer.from(`{"batch":[${NAN},${A}],"writeKey":"key-2"}`)],
-    ['a call that is too deep', Buffer.from(`{"batch":[${DEEP},${A}],"writeKey":"key-2"}`)],
-    ['another encoding', Buffer.from(`{"batch":[{"a":"\xe9"},${A}],"writeKey":"key-2"}`, 'latin1')],
-  ])('are those of the sender if JSON is valid but for %s', async (_, body) => {
-    expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
-    expect(events()).toContain('A');
+    ['NaN', `{"batch":[${NAN},${A}],"writeKey":"key-2"}`],
+    ['a call that is too deep', `{"batch":[${DEEP},${A}],"writeKey":"key-2"}`],
+    ['another encoding', `{"batch":[{"a":"\xe9"},${A}],"writeKey":"key-2"}`],
+    ['too many keys', `{"batch":[{${'"a":1,'.repeat(50_001)}"b":2},${A}],"writeKey":"key-2"}`],
+  ])('of another source are rejected if JSON is valid but for %s', async (_, body) => {
+    const answer = await ingest.post('/v1/batch', Buffer.from(body, 'latin1'));
+    expect(answer.body).toMatchObject({
+      rejected: expect.arrayContaining([
+        { index: 1, code: 'other_write_key', message: expect.any(String) },
+      ]),
+    });
+    expect(messages()).toEqual([]);
   });
 
   test.each([
@@ -249,6 +255,131 @@ describe('a body of which no call can be read', () => {
       status: 400,
     });
     expect(losses()).toHaveLength(1);
+  });
+});
+
+describe('a body that cannot be used at all', () => {
+  const gzip = { 'content-encoding': 'gzip' };
+  const named = `{"writeKey":"key-2","batch":[${A}`;
+  const long = `${named},${`${B},`.repeat(20_000)}${B}]}`;
+  const noise = randomBytes(600_000).toString('base64');
+  const withBrokenChecksum = (text: string) => {
+    const body = gzipSync(text);
+    return body.fill(0, body.length - 8);
+  };
+  const broken = withBrokenChecksum(`${named}]}`);
+  const begins = `{"writeKey":"","batch":[${A}`;
+
+  test.each<[string, Buffer, Record<string, string>, number, string, string]>([
+    ['too large', Buffer.from(long), {}, 400, 'body_too_large', begins],
+    ['too large when inflated', gzipSync(long), gzip, 400, 'body_too_large', begins],
+    [
+      'too large before it is inflated',
+      gzipSync(`${named}${noise}`),
+      gzip,
+      400,
+      'body_too_large',
+      begins,
+    ],
+    ['of a broken gzip', broken, gzip, 400, 'invalid_encoding', begins],
+    ['plain where gzip is named', Buffer.from(`${named}]}`), gzip, 400, 'invalid_encoding', begins],
+    [
+      'of an encoding that is not read',
+      brotliCompressSync(named),
+      { 'content-encoding': 'br' },
+      415,
+      'unsupported_encoding',
+      '',
+    ],
+  ])('%s is counted, and stands in the debugger', async (_, body, headers, status, code, row) => {
+    const before = await countOf(code);
+    expect(await ingest.post('/v1/batch', body, headers)).toMatchObject({
+      status,
+      body: { success: false, code },
+    });
+    expect((await countOf(code)) - before).toBe(1);
+    expect(losses()).toMatchObject([{ source: 'src_1', code }]);
+    const { call: shown, truncated } = losses()[0]!;
+    expect(String(shown).slice(0, row.length)).toBe(row);
+    expect(shown).not.toContain('key-2');
+    if (code === 'body_too_large') expect(truncated).toBe(true);
+  });
+
+  test('is charged to the source whose key its beginning names', async () => {
+    const none = { authorization: '' };
+    for (const [body, headers] of [
+      [long, none],
+      [gzipSync(long), { ...none, ...gzip }],
+      [broken, { ...none, ...gzip }],
+    ] as const) {
+      expect(await ingest.post('/v1/batch', body, headers)).toMatchObject({ status: 400 });
+      expect(losses()).toMatchObject([{ source: 'src_2' }]);
+      ingest.producer.appends.length = 0;
+    }
+    expect(
+      await ingest.post('/v1/batch', withBrokenChecksum('nobody'), { ...none, ...gzip }),
+    ).toMatchObject({ status: 400 });
+    expect(losses()).toEqual([]);
+  });
+
+  test('that is too large when its text is decoded shows that text', async () => {
+    const text = `{"event":"Zoë","pad":"${'\x80'.repeat(200_000)}"}`;
+    await ingest.post('/v1/track', Buffer.from(text, 'latin1'), {
+      'content-type': 'a/b; charset=windows-1252',
+    });
+    expect(losses()).toMatchObject([
+      { code: 'body_too_large', call: expect.stringMatching(/^{"event":"Zoë","pad":"€/) },
+    ]);
+  });
+});
+
+describe('a gzip that is cut off', () => {
+  const gzip = { 'content-encoding': 'gzip' };
+
+  test('is read as far as it inflates: whole calls are accepted, and the cut one is lost', async () => {
+    const texts = Array.from({ length: 200 }, (_, i) =>
+      call(`E${String(i)}`, { messageId: `m${String(i)}`, pad: randomBytes(40).toString('hex') }),
+    );
+    const whole = gzipSync(`{"batch":[${texts.join()}]}`);
+    const answer = await ingest.post(
+      '/v1/batch',
+      whole.subarray(0, Math.floor(whole.length / 2)),
+      gzip,
+    );
+    expect(answer.status).toBe(200);
+    const count = events().length;
+    expect(count).toBeGreaterThan(50);
+    expect(count).toBeLessThan(150);
+    expect(events()).toEqual(texts.slice(0, count).map((_, i) => `E${String(i)}`));
+    expect(answer.body).toMatchObject({ rejected: [{ index: count, code: 'unreadable' }] });
+    expect(losses()).toMatchObject([
+      { code: 'unreadable', call: expect.stringContaining(`"E${String(count)}"`) },
+    ]);
+  });
+
+  test.each([
+    ['its checksum', 8],
+    ['a part of its checksum', 3],
+  ])('before %s loses nothing', async (_, bytes) => {
+    const body = gzipSync(`{"batch":[${A},${B}]}`).subarray(0, -bytes);
+    expect(await ingest.post('/v1/batch', body, gzip)).toMatchObject({
+      status: 200,
+      body: { success: true },
+    });
+    expect(events()).toEqual(['A', 'B']);
+  });
+
+  test.each([
+    ['before its text', 12],
+    ['in its head', 5],
+    ['in a single call', -30],
+  ])('%s is refused, and stands in the debugger', async (_, to) => {
+    const body = gzipSync(call('A', { pad: randomBytes(40).toString('hex') })).subarray(0, to);
+    expect(await ingest.post('/v1/track', body, gzip)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_json' },
+    });
+    expect(losses()).toMatchObject([{ source: 'src_1', code: 'unreadable' }]);
   });
 });
 

@@ -69,6 +69,7 @@ function asRead({ topic, key, value, headers = {} }: OutRecord): InRecord {
     topic,
     partition: 0,
     offset: 0,
+    epoch: 0,
     timestampMs: NOW,
     key: Buffer.from(key ?? ''),
     value: Buffer.from(value ?? ''),

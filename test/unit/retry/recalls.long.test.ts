@@ -108,7 +108,7 @@ class RetryProcess {
             .slice(offset, offset + most)
             .map((each) => inRecord(topic, partition, each));
           const next = offset + records.length;
-          return later(agenda, 1, () => ({ records, next, end: log.length, gone: false }));
+          return later(agenda, 1, () => ({ records, next, end: log.length, gone: false, era: '' }));
         },
         ranges: (topic) => {
           if (topic === tiers[0]) broker.searches++;

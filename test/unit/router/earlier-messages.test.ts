@@ -37,7 +37,7 @@ function aLog(messages: number, { partitions = 1 } = {}) {
       const records = Array.from({ length: next - at.offset }, (_, i) =>
         record(at.partition, at.offset + i),
       );
-      return { records, next, end: messages, gone: false };
+      return { records, next, end: messages, gone: false, era: '' };
     },
     ranges: (_, sinceMs = 0) =>
       Promise.resolve(

@@ -19,6 +19,8 @@ const spec = (part: Partial<CounterSpec>): CounterSpec => ({
   ...part,
 });
 
+const recordAt = (offset: number) => ({ offset, epoch: 0, timestamp: 0 });
+
 /** Events of one user, each [at, total]. */
 function counted(
   of: CounterSpec,
@@ -28,7 +30,7 @@ function counted(
   let counter: Counter | undefined;
   for (const [offset, [atMs, total]] of events.entries()) {
     const event = { source: 's', event: 'Buy', properties: { total, deep: { in: total } }, atMs };
-    counter = count(of, counter, event, { offset, nowMs }) ?? counter;
+    counter = count(of, counter, event, { record: recordAt(offset), nowMs }) ?? counter;
   }
   return counter;
 }
@@ -116,9 +118,12 @@ test('a counter drops events from before its window, and holds at most 66 bucket
 test('an event that is read again is not counted again', () => {
   const of = spec({});
   const event = { source: 's', event: 'Buy', properties: {}, atMs: 0 };
-  const once = count(of, undefined, event, { offset: 5, nowMs: 0 })!;
-  expect(count(of, once, event, { offset: 5, nowMs: 0 })).toBeUndefined();
-  expect(count(of, once, event, { offset: 4, nowMs: 0 })).toBeUndefined();
+  const once = count(of, undefined, event, { record: recordAt(5), nowMs: 0 })!;
+  expect(count(of, once, event, { record: recordAt(5), nowMs: 0 })).toBeUndefined();
+  expect(count(of, once, event, { record: recordAt(4), nowMs: 0 })).toBeUndefined();
+  // The log was cut, and another record has the offset.
+  const record = { offset: 4, epoch: 1, timestamp: 7 };
+  expect(valueOf(of, count(of, once, event, { record, nowMs: 0 }), 0)).toBe(2);
 });
 
 test('above the limit of values, the rarest are dropped', () => {

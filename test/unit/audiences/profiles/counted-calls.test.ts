@@ -18,12 +18,13 @@ function incoming(offset: number, messageId: string | undefined, atMs = 0): Inco
   const call = messageId === undefined ? undefined : callHash('src_1', messageId);
   const { value, headers } = encodeEvent(
     { kind: 'alias', to: 'b' },
-    { origin: { name: 'm0', offset }, ...defined({ call }) },
+    { origin: { name: 'm0', offset, epoch: 0, timestamp: atMs }, ...defined({ call }) },
   );
   const at = {
     topic: 'profiles.events',
     partition: 3,
     offset,
+    epoch: 0,
     timestampMs: atMs,
     key: Buffer.from('ann'),
   };
@@ -68,7 +69,7 @@ test('reading back the calls stops when the partition is lost', async () => {
     ranges: () => Promise.resolve([{ partition: 3, low: 0, high: 10 }]),
     read: ({ offset }: ReadAt) => {
       read.push(offset);
-      return Promise.resolve({ records: [], next: offset + 1, end: 10, gone: false });
+      return Promise.resolve({ records: [], next: offset + 1, end: 10, gone: false, era: '' });
     },
   };
   const isLost = () => read.length === 2;

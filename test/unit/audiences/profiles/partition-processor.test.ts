@@ -61,7 +61,7 @@ async function partitionUnderTest() {
       if (isAway) return Promise.reject(new AppError('kafka_unavailable', 'no leader', true));
       const records = topic === 'profiles.events' ? log.slice(offset) : [];
       const end = ends[topic]?.() ?? 0;
-      return Promise.resolve({ records, next: offset + records.length, end, gone: false });
+      return Promise.resolve({ records, next: offset + records.length, end, gone: false, era: '' });
     },
   };
   const silentLog = createLog('test', 'silent');

@@ -10,6 +10,7 @@ function logOf(...kinds: ('good' | 'bad')[]) {
       topic: 'profiles.events',
       partition: 0,
       offset,
+      epoch: 0,
       key: Buffer.from('ann'),
       value: Buffer.from(kind === 'good' ? value : '{'),
       headers,

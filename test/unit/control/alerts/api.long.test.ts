@@ -1210,7 +1210,7 @@ describe('/notices', () => {
   });
 });
 
-test('alerts are behind while `attempts` is read too slowly to decide', async () => {
+test('while `attempts` is read too slowly, alerts are behind, and a URL is switched off', async () => {
   let ahead = 0;
   let isSlow = false;
   const now = performance.now.bind(performance);
@@ -1225,11 +1225,15 @@ test('alerts are behind while `attempts` is read too slowly to decide', async ()
     historyHasRead,
     memory: { ...memory, kafka: { ...memory.kafka, ranges } },
   });
+  const id = await makeDestination();
+  const { id: webhook } = await webhookOf(id);
   await look(1);
   isSlow = true;
+  disabled(id, webhook, 1);
   await look(2);
   await look(3);
   expect(control.alerts.behindSeconds).toBeGreaterThan(20);
+  expect(await webhookOf(id)).toMatchObject({ disabled: { at: at(1), reason: 'gone' } });
   isSlow = false;
   await look(4);
   expect(control.alerts.behindSeconds).toBeLessThan(11);

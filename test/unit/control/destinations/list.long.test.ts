@@ -117,3 +117,19 @@ test('sources are found by name and state, and sorted by name or by their last c
   expect(await paged('/sources?sort=-lastCall')).toEqual(['App', 'Shop']);
   expect(await paged('/sources?sort=lastCall')).toEqual(['Shop', 'App']);
 });
+
+test('sources tell what they send and to how many, and destinations are found by a source', async () => {
+  const event = { source: ids.Shop!, name: 'Order', count: 3, lastAt: Date.parse(at(7)) };
+  await database.transaction((transaction) => addEventNames(transaction, [event]));
+  const beta = control.call('patch', `/destinations/${ids.Beta!}`);
+  expect((await beta.send({ sources: [ids.Shop!] })).status).toBe(200);
+  expect(await names(`/destinations?source=${ids.Shop!}`)).toEqual(['Beta']);
+  expect(await names(`/destinations?source=${ids.App!}&sort=name`)).toEqual([]);
+  const { body } = await control.call('get', '/sources?sort=-name&activity=true');
+  expect((body.data as { activity: unknown }[]).map(({ activity }) => activity)).toMatchObject([
+    { calls: 4, lastCallAt: at(7), recent: { accepted: 0, rejected: 0 }, destinations: 1 },
+    { calls: 1, destinations: 0 },
+  ]);
+  const { body: without } = await control.call('get', '/sources');
+  expect(without.data[0]).not.toHaveProperty('activity');
+});

@@ -27,6 +27,7 @@ function aMessage(
     topic: 'messages',
     partition: 0,
     offset,
+    epoch: 0,
     timestampMs: at + delayMs,
     key: null,
     value: Buffer.from(JSON.stringify(message)),

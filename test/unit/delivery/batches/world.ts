@@ -294,6 +294,7 @@ class DeliveryProcess {
       topic,
       partition,
       offset,
+      epoch: 0,
       headers,
       value,
       key: null,

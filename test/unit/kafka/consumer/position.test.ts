@@ -1,5 +1,6 @@
 import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/last-commit';
-import { Position, type RecordName } from '../../../../shared/kafka/consumer/position';
+import { Position } from '../../../../shared/kafka/consumer/position';
+import { type RecordName } from '../../../../shared/kafka/record-name';
 
 const name = (offset: number, epoch = 2, timestamp = 1_000): RecordName => ({
   offset,

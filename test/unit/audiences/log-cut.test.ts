@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Definitions, ofAudience, ofTrait } from '../../../services/audiences/definitions/compile';
+import { PartitionProcessor } from '../../../services/audiences/profiles/partition-processor';
+import { changelogRecords } from '../../../services/audiences/profiles/write-step';
+import { encodeEvent, type Incoming } from '../../../services/audiences/repartition/event';
+import { RepartitionProgress } from '../../../services/audiences/repartition/repartitioner';
+import { type InRecord } from '../../../shared/kafka/port';
+import { retryingReads } from '../../../shared/kafka/scan';
+import { createLog } from '../../../shared/telemetry/log';
+import { metrics } from '../../../shared/telemetry/metrics';
+import { renderMetrics } from '../../../shared/telemetry/prometheus';
+import { eventually } from '../../support/eventually';
+import { aRecord } from '../../support/factories';
+import { fakeDeletions } from '../../support/fakes';
+import { memoryLog, type MemoryLog } from '../../support/memory-log';
+import { engineUnderTest, identify, NOW } from './engine-under-test';
+
+/** Profiles whose logs lose records that were read, and get others in their places. */
+
+const EVENTS = 'profiles.events';
+const CHANGELOG = 'profiles';
+const numbered = (name: string, count: number) =>
+  Array.from({ length: count }, (_, i) => `${name}-${String(i)}`);
+
+describe('a partition', () => {
+  const opened: PartitionProcessor[] = [];
+  let path: string;
+  let memory: MemoryLog;
+  let nowMs: number;
+  beforeEach(() => {
+    path = mkdtempSync(join(tmpdir(), 'waypost-cut-'));
+    memory = memoryLog();
+    nowMs = Date.now();
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(close));
+    rmSync(path, { recursive: true });
+  });
+
+  async function open(): Promise<PartitionProcessor> {
+    const log = createLog('test', 'silent');
+    const kafka = retryingReads(memory.kafka, log, 1);
+    const processor = new PartitionProcessor({
+      kafka,
+      tryingKafka: memory.kafka,
+      producer: await memory.kafka.producer({ maxPendingBytes: 1, deliveryTimeoutMs: 'retry' }),
+      partition: 0,
+      partitions: 1,
+      path,
+      definitions: () => new Definitions([]),
+      deletions: fakeDeletions(),
+      progress: new RepartitionProgress(kafka, () => nowMs),
+      inherited: [],
+      now: () => nowMs,
+      onRoom: () => undefined,
+      onFatal: (error) => {
+        throw error;
+      },
+      log,
+    });
+    opened.push(processor);
+    await eventually(() => expect(processor.report()).toBeDefined());
+    return processor;
+  }
+
+  async function close(processor: PartitionProcessor): Promise<void> {
+    processor.close({ lost: false });
+    await processor.closed;
+  }
+
+  function append(users: readonly string[]): void {
+    const encoded = encodeEvent(identify({ plan: 'pro' }));
+    memory.append(users.map((key) => ({ topic: EVENTS, key, ...encoded })));
+  }
+
+  /** Offers the records from an offset on, as the consumer does. */
+  async function read(processor: PartitionProcessor, from: number): Promise<void> {
+    for (const record of memory.records(EVENTS).slice(from)) {
+      await eventually(() => expect(processor.offer(copyOf(record))).toBe('accepted'));
+    }
+    await eventually(() => expect(processor.queued).toBe(0));
+  }
+
+  const missing = (processor: PartitionProcessor, users: readonly string[]) =>
+    users.filter((user) => !processor.snapshot!.store.get(user));
+
+  const lost = numbered('lost', 10);
+  const after = numbered('after', 20);
+
+  test.each([
+    ['runs', 5],
+    ['runs', 0],
+    ['is opened again', 5],
+    ['is opened again', 0],
+  ])('counts what was appended since, while it %s and %s records are left', async (how, left) => {
+    append(lost);
+    let processor = await open();
+    await read(processor, 0);
+    if (how === 'is opened again') await close(processor);
+    memory.cut(EVENTS, left);
+    append(after);
+    if (how === 'is opened again') processor = await open();
+    await read(processor, left);
+    await eventually(() => expect(missing(processor, after)).toEqual([]));
+    expect(processor.snapshot!.next).toBe(left + after.length);
+    // What was counted stays.
+    expect(missing(processor, lost)).toEqual([]);
+  });
+
+  test('builds its store anew if the changelog was cut, and has grown beyond it', async () => {
+    append(lost);
+    const first = await open();
+    await read(first, 0);
+    await close(first);
+    // The store is checked against the changelog when it is opened.
+    const second = await open();
+    await close(second);
+    const before = memory.records(CHANGELOG).length;
+
+    memory.cut(CHANGELOG, 3);
+    const other = { t: { s: { plan: ['pro', 1] as [string, number] } } };
+    const profiles = new Map(numbered('other', before + 5).map((user) => [user, other]));
+    memory.append(changelogRecords({ ...A_STEP, profiles }, 0));
+    const third = await open();
+    expect(missing(third, [...profiles.keys()])).toEqual([]);
+    expect(await cutOf(CHANGELOG)).toBe(before - 3);
+  });
+});
+
+/** A step without changes. */
+const A_STEP = engineUnderTest().apply('ann');
+
+async function cutOf(topic: string): Promise<number> {
+  const name = `waypost_log_cut_total{group="audiences-profiles",topic="${topic}"} `;
+  const line = (await renderMetrics(metrics)).split('\n').find((each) => each.startsWith(name));
+  return Number(line?.slice(name.length));
+}
+
+/** A record as the consumer offers it. */
+function copyOf({ topic, offset, epoch, timestampMs, key, value, headers }: InRecord) {
+  return aRecord({ topic, offset, epoch, timestampMs, key, value, headers });
+}
+
+describe('a counter', () => {
+  const about = { name: 'x', key: 'x', source: 's', syncEveryMs: 1, revision: 1, history: [] };
+  const trait = { ...about, createdAt: '', updatedAt: '', compute: 'count' as const };
+  const buys = ofTrait({ ...trait, id: 'trt_buys', event: 'Buy' });
+  const late = ofTrait({ ...trait, id: 'trt_late', event: 'Buy' });
+
+  const bought = (offset: number, epoch: number): Incoming => ({
+    offset,
+    epoch,
+    timestamp: NOW + epoch * 1_000,
+    user: 'ann',
+    origin: undefined,
+    event: { kind: 'track', source: 's', event: 'Buy', properties: {}, atMs: NOW },
+  });
+  const section = (from: number, to: number, epoch: number) =>
+    Array.from({ length: to - from }, (_, i) => bought(from + i, epoch));
+
+  test('counts the events since a cut, and each only once', () => {
+    const { engine, store } = engineUnderTest(new Definitions([buys]));
+    const value = () => buys.value(store.get('ann')!, NOW, 0);
+    engine.commit(engine.apply(section(0, 10, 0), NOW));
+    engine.commit(engine.apply(section(5, 12, 1), NOW));
+    engine.commit(engine.apply(section(5, 12, 1), NOW));
+    expect(value()).toBe(17);
+    // A process that died after it wrote the profile, and before it wrote the cursor.
+    const step = engine.apply(section(12, 14, 1), NOW);
+    store.write({ ...step, meta: engine.meta });
+    engine.commit(engine.apply(section(12, 15, 1), NOW));
+    expect(value()).toBe(20);
+  });
+
+  test('of a new definition counts them too, also if it has read further than the cut', () => {
+    const { engine, store } = engineUnderTest(new Definitions([buys]));
+    const log = section(0, 10, 0);
+    engine.commit(engine.apply(log, NOW));
+    engine.commit(engine.adopt(new Definitions([buys, late]), NOW)!);
+    engine.commit(engine.fill(log.slice(0, 8), false, NOW));
+    engine.commit(engine.apply(section(5, 12, 1), NOW));
+    const left = [...log.slice(0, 5), ...section(5, 12, 1)];
+    engine.commit(engine.fill(left.slice(engine.meta.fill!.cursor.next), true, NOW));
+    // The second reading had counted three events that were cut off then.
+    expect(late.value(store.get('ann')!, NOW, 0)).toBe(8 + 7);
+    expect(engine.meta.fill).toBeUndefined();
+  });
+});
+
+test('a new definition starts although the log ends before its former end', () => {
+  const audience = { id: 'aud_a', name: 'A', key: 'a', source: 's', revision: 1, history: [] };
+  const condition = 'user.traits.plan == "pro"';
+  const made = { ...audience, syncEveryMs: 1_000, condition, createdAt: '', updatedAt: '' };
+  const definitions = new Definitions([ofAudience(made, () => undefined)]);
+  const { engine, records } = engineUnderTest(new Definitions([]), { end: 10 });
+  expect(engine.adopt(definitions, NOW)).toBeUndefined();
+  engine.commit(engine.apply(records('ann', [identify({ plan: 'pro' }), identify({})]), NOW));
+  const [replacing] = records('bob', [identify({ plan: 'pro' })]);
+  engine.commit(engine.apply([{ ...replacing!, offset: 1, epoch: 1 }], NOW));
+  expect(engine.adopt(definitions, NOW)).toBeDefined();
+});
+
+test('an upload whose end was cut off is not applied', () => {
+  const { engine, records } = engineUnderTest();
+  const upload = { kind: 'uploaded' as const, audience: 'aud_a', upload: 1, full: true, from: 0 };
+  engine.commit(engine.apply(records('aud_a', [upload]), NOW));
+  expect(engine.meta.uploads).toHaveLength(1);
+  const [replacing] = records('bob', [identify({ plan: 'pro' })]);
+  engine.commit(engine.apply([{ ...replacing!, offset: 0, epoch: 1 }], NOW));
+  expect(engine.meta.uploads).toEqual([]);
+});

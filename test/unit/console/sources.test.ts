@@ -1,0 +1,63 @@
+import { recentCalls } from '../../../console/src/lib/recent-calls';
+import { actionFor, rejectedShare } from '../../../console/src/source/standing';
+
+describe('a source', () => {
+  test.each([
+    [false, undefined, 'enable'],
+    [false, { calls: 0, destinations: 0 }, 'enable'],
+    [true, undefined, undefined],
+    [true, { calls: 0, destinations: 0 }, 'connect'],
+    [true, { calls: 5, destinations: 0 }, 'connect'],
+    [true, { calls: 0, destinations: 1 }, 'send'],
+    [true, { calls: 5, destinations: 1 }, undefined],
+  ])('with enabled %s and %j needs: %s', (enabled, activity, needs) => {
+    expect(actionFor({ enabled }, activity)).toBe(needs);
+  });
+
+  test('has a share of rejected calls once there are calls', () => {
+    expect(rejectedShare({ accepted: 0, rejected: 0 })).toBeUndefined();
+    expect(rejectedShare({ accepted: 3, rejected: 1 })).toBe(0.25);
+  });
+});
+
+describe('the last calls', () => {
+  const call = (second: number, message?: string) => ({
+    at: `2026-01-01T00:00:${String(second).padStart(2, '0')}.000Z`,
+    accepted: message === undefined,
+    ...(message === undefined ? {} : { message }),
+  });
+  const nowMs = Date.parse('2026-01-01T00:00:40.000Z');
+
+  test('are counted in steps from the first until now, and by reason', () => {
+    const calls = [
+      call(39),
+      call(21, 'no user'),
+      call(20, 'no user'),
+      call(1, 'no event'),
+      call(0),
+    ];
+    expect(recentCalls(calls, nowMs, 4)).toEqual({
+      accepted: 2,
+      rejected: 3,
+      since: '2026-01-01T00:00:00.000Z',
+      steps: [
+        { accepted: 1, rejected: 1 },
+        { accepted: 0, rejected: 0 },
+        { accepted: 0, rejected: 2 },
+        { accepted: 1, rejected: 0 },
+      ],
+      reasons: [
+        { reason: 'no user', count: 2 },
+        { reason: 'no event', count: 1 },
+      ],
+    });
+  });
+
+  test('of a clock that is ahead are in the last step', () => {
+    expect(recentCalls([call(50), call(0)], nowMs, 2)?.steps).toEqual([
+      { accepted: 1, rejected: 0 },
+      { accepted: 1, rejected: 0 },
+    ]);
+    expect(recentCalls([], nowMs, 2)).toBeUndefined();
+  });
+});

@@ -1,0 +1,209 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { kafkaAddress } from '../../shared/kafka/client/connection';
+import { defined } from '../../shared/collections/defined';
+import { loadSettings } from '../../shared/runtime/settings';
+import { makeCertificate } from '../../test/support/certificate';
+import { eventually } from '../../test/support/eventually';
+import { startNameServer } from '../../test/support/name-server';
+import { KafkaView } from '../chaos/kafka-view';
+import { WrongClocks } from '../chaos/wrong-clocks';
+import { apiOf, type Destination } from '../harness/api';
+import { runMain } from '../harness/run-main';
+import { startSink } from '../harness/sink';
+import { removeData, startSystem, type System } from '../harness/system';
+import { pastCalls, writeCalls, writeHistory } from './past';
+import { takePictures } from './shots';
+import {
+  ALERTS_HOST,
+  callOf,
+  CUSTOMERS,
+  GOOD,
+  HOUR_MS,
+  NOBODY,
+  SELF_SIGNED,
+  SOURCES,
+} from './world';
+
+/**
+ * `node dist/tools/pictures/main.js`: takes the pictures of `docs/guide/console` anew, of a made-up
+ * shop and its customers. It starts a system as `npm start` does, writes a day of its past, sends
+ * real calls to real receivers, and opens the console in Chromium. The receivers listen on port 443
+ * of loopback, so that no picture shows a port: run it as root, or allow that port to everybody.
+ */
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+/** The destinations were created long before their first picture. */
+const CREATED_MS = 9 * 24 * HOUR_MS;
+const LIVE_CALLS = 90;
+const PORT = 443;
+const READY_MS = 400_000;
+
+async function main(): Promise<boolean> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'waypost-pictures-'));
+  const undo: (() => unknown)[] = [() => removeData(dataDir)];
+  try {
+    const env = { ...(await openWorld(dataDir, undo)), WAYPOST_PARTITIONS: '3' };
+    const clocks = new WrongClocks(join(dataDir, 'clocks'));
+    const start = (more: Record<string, string>) =>
+      startSystem({
+        embedded: true,
+        together: true,
+        dataDir,
+        env: { ...env, ...more },
+        deadlineMs: READY_MS,
+      });
+
+    say('creates the world');
+    const past = await start(clocks.env);
+    undo.push(() => past.stop());
+    const nowMs = Date.now();
+    const calls = pastCalls(nowMs);
+    const token = await createToken(past, 'Ada Wong', 'admin');
+    await createToken(past, 'Support', 'read_only');
+    const [pid = 0] = past.pids('control');
+    clocks.set(pid, -CREATED_MS);
+    // The process looks for a new time ten times a second.
+    await pause(1_000);
+    const sources = await createSources(past);
+    const ids = new Map([...sources].map(([name, { id }]) => [name, id]));
+    // Profiles are kept from the first definition on.
+    await past.control('POST', '/audiences', {
+      name: 'Loyal pros',
+      condition: 'has(user.traits.plan) && user.traits.plan == "pro"',
+    });
+    await writeCalls(past, calls, ids);
+    await routed(past);
+    const destinations = await createDestinations(past, ids);
+    clocks.setRight(pid);
+    await pause(1_000);
+    await change(apiOf({ ...past, adminToken: token.token }), destinations);
+    await past.stop();
+
+    say(`writes ${String(calls.length)} calls of the last day`);
+    const operator = { id: token.id, name: 'Ada Wong' };
+    await writeHistory(dataDir, { nowMs, calls, sources: ids, destinations, operator });
+
+    say('sends calls, and takes the pictures');
+    const system = await start({});
+    undo.push(() => system.stop());
+    for (let i = 0; i < LIVE_CALLS; i++) {
+      const { source, ...call } = callOf(calls.length + i);
+      const { writeKey = '' } = sources.get(source) ?? {};
+      await system.send(writeKey, call.type, call);
+      await pause(250);
+    }
+    await system.send(sources.get('Mobile app')?.writeKey ?? '', 'batch', {
+      batch: [{ type: 'track', event: 'Order Completed' }],
+    });
+    await takePictures(system, { token: token.token, sources: ids, destinations });
+    return true;
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+/** Starts the receivers and their name server. @returns the settings by which Waypost finds them */
+async function openWorld(dataDir: string, undo: (() => unknown)[]) {
+  const authority = makeCertificate({ authority: true, name: 'pictures' });
+  const hosts = [ALERTS_HOST, ...CUSTOMERS.map(({ host }) => host)];
+  const certificate = makeCertificate({ hosts, issuer: authority });
+  const good = await startSink({ host: GOOD, port: PORT, tls: certificate });
+  const odd = await startSink({ host: SELF_SIGNED, port: PORT, tls: makeCertificate({ hosts }) });
+  const counts = new Map<string, number>();
+  good.on('*', ({ headers: { host = '' } }) => {
+    const nth = counts.get(host) ?? 0;
+    counts.set(host, nth + 1);
+    const customer = CUSTOMERS.find((each) => each.host === host);
+    const answer = customer?.answer?.(nth) ?? {};
+    const headers = { 'content-type': 'application/json', ...answer.headers };
+    return { body: '{"received":true}', ...answer, headers };
+  });
+  const names = await startNameServer(
+    Object.fromEntries([
+      [ALERTS_HOST, GOOD],
+      ...CUSTOMERS.map(({ host, address = GOOD }) => [host, address] as const),
+    ]),
+  );
+  undo.push(
+    () => good.close(),
+    () => odd.close(),
+    () => names.close(),
+  );
+  const file = join(dataDir, 'authority.pem');
+  writeFileSync(file, authority.cert);
+  return {
+    NODE_EXTRA_CA_CERTS: file,
+    WAYPOST_ALLOWED_NETWORKS: [GOOD, SELF_SIGNED, NOBODY].map((each) => `${each}/32`).join(','),
+    WAYPOST_DNS_SERVERS: names.address,
+    WAYPOST_INGEST_URL: 'https://in.harbour.example',
+    WAYPOST_RETRY_DELAYS: '10s,1m,5m,15m,30m',
+  };
+}
+
+async function createToken({ control }: System, name: string, role: string) {
+  const { body } = await control('POST', '/tokens', { name, role });
+  return body as { id: string; token: string };
+}
+
+async function createSources(system: System) {
+  const sources = new Map<string, { id: string; writeKey: string }>();
+  for (const name of SOURCES) sources.set(name, await system.createSource(name));
+  return sources;
+}
+
+/** Waits until the router has read all calls: it sends none to destinations that come later. */
+async function routed({ env }: System): Promise<void> {
+  const settings = loadSettings(env);
+  const view = await KafkaView.open(kafkaAddress(settings), settings.WAYPOST_TOPIC_PREFIX);
+  try {
+    await eventually(
+      async () => {
+        const { open, written } = await view.open();
+        if (written === 0 || open > 0) throw new Error(`${String(open)} records are open`);
+      },
+      { deadlineMs: 120_000 },
+    );
+  } finally {
+    await view.close();
+  }
+}
+
+async function createDestinations(system: System, sources: ReadonlyMap<string, string>) {
+  const destinations = new Map<string, Destination>();
+  for (const { name, host, sources: from, events } of CUSTOMERS) {
+    const list = events?.map((event) => JSON.stringify(event)).join(', ');
+    const filter = list && `type == "track" && event in [${list}]`;
+    destinations.set(
+      name,
+      await system.createDestination({
+        name,
+        sources: from.map((each) => sources.get(each) ?? ''),
+        webhooks: [{ url: `https://${host}/waypost` }],
+        sharedSecret: `whsec_${randomBytes(32).toString('base64')}`,
+        ...defined({ filter }),
+      }),
+    );
+  }
+  return destinations;
+}
+
+/** Makes the changes whose marks are in the charts, and what else a shop would set up. */
+async function change(
+  { control }: Pick<System, 'control'>,
+  destinations: ReadonlyMap<string, Destination>,
+): Promise<void> {
+  const patch = (name: string, fields: object) =>
+    control('PATCH', `/destinations/${destinations.get(name)?.id ?? ''}`, fields);
+  await control('PATCH', '/alerts', { webhooks: [{ url: `https://${ALERTS_HOST}/waypost` }] });
+  await patch('Cobalt Data', { maxPerSecond: 50 });
+  await patch('Helios Energy', { types: ['track', 'identify'] });
+  await patch('Borealis CRM', { retry: { window: '12h' } });
+  await patch('Acme Billing', { maxPerSecond: 20 });
+}
+
+runMain(main);

@@ -1,0 +1,162 @@
+import { join } from 'node:path';
+import { type Page } from 'playwright-core';
+import { ROOT } from '../../shared/runtime/repo-root';
+import { openTab } from '../../test/support/browser';
+import { openChromium } from '../../test/support/chromium';
+import { openSection } from '../../test/support/console/endpoints';
+import { eventually } from '../../test/support/eventually';
+import { type Destination } from '../harness/api';
+import { type System } from '../harness/system';
+
+/** Opens the console of the world, and takes the pictures that `docs/guide/console.md` shows. */
+
+const FOLDER = join(ROOT, 'docs', 'guide', 'console');
+
+interface Known {
+  /** of the user who looks */
+  token: string;
+  /** ids by name */
+  sources: ReadonlyMap<string, string>;
+  destinations: ReadonlyMap<string, Destination>;
+}
+
+export async function takePictures(system: System, known: Known): Promise<void> {
+  const browser = await openChromium();
+  const tab = await openTab(browser, {
+    viewport: { width: 1280, height: 800 },
+    colorScheme: 'light',
+    timezoneId: 'UTC',
+  });
+  const { page } = tab;
+  const open = (path: string) => page.goto(`${system.controlUrl}${path}`);
+  const idOf = (name: string) => known.destinations.get(name)?.id ?? '';
+  const find = (query: string) =>
+    eventually(async () => {
+      const { body } = await system.control('GET', `/deliveries?${query}`);
+      const [found] = body.data as { id: string }[];
+      if (!found) throw new Error(`no delivery: ${query}`);
+      return found.id;
+    });
+  try {
+    await open('/');
+    await page.getByLabel(/^Token/).fill(known.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+
+    await open('/');
+    await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+    await shoot(page, 'overview', 1_080);
+
+    await open(`/destinations/${idOf('Acme Billing')}`);
+    await page.getByRole('heading', { name: /^Last / }).waitFor();
+    await shoot(page, 'destination', 1_080);
+
+    const dead = await find(`destination=${idOf('Borealis CRM')}&status=dead&code=422`);
+    await open(`/deliveries?status=dead&since=24h&code=4xx&open=${dead}`);
+    await page.getByRole('complementary', { name: 'Delivery' }).getByText('Timeline').waitFor();
+    await shoot(page, 'deliveries');
+
+    // Its endpoint asked for time, and accepted the second attempt.
+    const retried = `destination=${idOf('Evergreen Retail')}&status=delivered&limit=200`;
+    const again = await eventually(
+      async () => {
+        const { body } = await system.control('GET', `/deliveries?${retried}`);
+        const rows = body.data as { id: string; attemptsMade: number; acceptedAt: string }[];
+        const found = rows.find(
+          ({ attemptsMade, acceptedAt }) =>
+            attemptsMade > 1 && Date.now() - Date.parse(acceptedAt) < LIVE_MS,
+        );
+        if (!found) throw new Error('no delivery was sent twice');
+        return found.id;
+      },
+      { deadlineMs: 120_000, everyMs: 1_000 },
+    );
+    await open(`/deliveries/${again}`);
+    await page.getByRole('region', { name: 'Differences' }).waitFor();
+    await shoot(page, 'delivery', 1_000);
+
+    await open('/debugger');
+    await page.getByText('live', { exact: true }).waitFor();
+    await page
+      .getByText(/^track: /)
+      .first()
+      .waitFor();
+    await shoot(page, 'debugger');
+
+    await open(`/sources/${known.sources.get('Web shop') ?? ''}`);
+    const events = page.getByRole('region', { name: 'Track events' });
+    await events.getByRole('button', { name: 'Block Product Viewed' }).waitFor();
+    await events.scrollIntoViewIfNeeded();
+    await shoot(page, 'source-events');
+
+    await open('/notices');
+    await page.getByRole('row', { name: /certificate expiring/ }).waitFor();
+    await shoot(page, 'notices');
+
+    await showBuilder(page, open);
+    await showPreview(page, open, known);
+    await showConflict(page, open, system, idOf('Kestrel Labs'));
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Older deliveries have no body in Kafka. */
+const LIVE_MS = 10 * 60_000;
+
+type Open = (path: string) => Promise<unknown>;
+
+async function showBuilder(page: Page, open: Open): Promise<void> {
+  await open('/audiences/new');
+  await page.getByLabel(/^Name/).fill('Loyal buyers');
+  await page.getByLabel('Trait', { exact: true }).fill('plan');
+  await page.getByLabel('Value', { exact: true }).fill('pro');
+  await page.getByRole('button', { name: 'Add a condition' }).click();
+  const second = page.getByRole('group', { name: 'Condition 2' });
+  await second.getByLabel('What').selectOption('count');
+  await second.getByLabel('Event').fill('Order Completed');
+  await second.getByLabel('Times').fill('2');
+  await second.getByLabel('Within the last').fill('30');
+  const preview = page.getByRole('region', { name: 'Preview', exact: true });
+  await preview.getByText(/^\d+ users?$/).waitFor({ timeout: 120_000 });
+  await shoot(page, 'audience-builder', 1_000);
+}
+
+async function showPreview(page: Page, open: Open, { sources }: Known): Promise<void> {
+  await open(`/connect/new?type=webhooks&sources=${sources.get('Web shop') ?? ''}`);
+  await page.getByLabel('Address').fill('https://hooks.slack.example/services/T024/B08/x7');
+  await openSection(page, 'Request');
+  await page.getByLabel('Body', { exact: true }).selectOption('slack');
+  await page.getByRole('button', { name: 'Preview with an event' }).click();
+  const body = page.getByRole('region', { name: 'previewed body' });
+  await body.getByText('"blocks"').waitFor();
+  await page.getByText('Request', { exact: true }).first().scrollIntoViewIfNeeded();
+  await shoot(page, 'request-preview');
+}
+
+async function showConflict(page: Page, open: Open, system: System, id: string): Promise<void> {
+  await open(`/destinations/${id}/settings`);
+  await page.getByLabel(/^Name/).fill('Kestrel Labs (EU)');
+  await system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 25 });
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const both = page.getByRole('button', { name: 'Keep both changes' });
+  await both.scrollIntoViewIfNeeded();
+  await shoot(page, 'destination-conflict');
+}
+
+/**
+ * Takes a picture of the window. Charts and pictures of a page that has just loaded need a moment.
+ * @param height of the window, px
+ */
+async function shoot(page: Page, name: string, height = 800): Promise<void> {
+  await page.setViewportSize({ width: 1280, height });
+  await eventually(async () => {
+    if ((await page.locator('.skeletons').count()) > 0) throw new Error(`${name} is loading`);
+  });
+  await page.mouse.move(0, 0);
+  await page.waitForTimeout(SETTLES_MS);
+  await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' });
+  process.stdout.write(`${name}.png\n`);
+}
+
+const SETTLES_MS = 1_500;
