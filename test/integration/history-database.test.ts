@@ -251,7 +251,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
   });
 
-  test('finds the dead deliveries of a part of the time by an index, among many', async () => {
+  test('finds the deliveries that ended in a part of the time by an index, among many', async () => {
     await record(aDeath({ delivery: 'dlv_0' }));
     await database.query(
       `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, settled_at,
@@ -266,14 +266,23 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const range = { endedSince: settledAt + 20_000, endedUntil: settledAt + 30_000 };
     const plans: string[] = [];
     const explained = explaining(plans);
-    const filter: Filter = { status: 'dead', ...range };
-    const found = (await listDeliveries(explained, filter, { limit: 50 })).map(({ id }) => id);
-    expect(found).toEqual(['dlv_29', 'dlv_28', 'dlv_26', 'dlv_25', 'dlv_23', 'dlv_22', 'dlv_20']);
-    expect(await countDeliveries(explained, filter)).toEqual({ count: 7, exact: true });
-    expect(plans).toEqual([
-      expect.stringContaining('_by_ended'),
-      expect.stringContaining('_by_ended'),
+    const dead: Filter = { status: 'dead', ...range };
+    const delivered: Filter = { status: 'delivered', counted: true, ...range };
+    const found = async (filter: Filter) =>
+      (await listDeliveries(explained, filter, { limit: 50 })).map(({ id }) => id);
+    expect(await found(dead)).toEqual([
+      'dlv_29',
+      'dlv_28',
+      'dlv_26',
+      'dlv_25',
+      'dlv_23',
+      'dlv_22',
+      'dlv_20',
     ]);
+    expect(await countDeliveries(explained, dead)).toEqual({ count: 7, exact: true });
+    expect(await found(delivered)).toEqual(['dlv_27', 'dlv_24', 'dlv_21']);
+    expect(await countDeliveries(explained, delivered)).toEqual({ count: 3, exact: true });
+    expect(plans).toEqual(Array(4).fill(expect.stringContaining('_by_ended')));
   });
 
   test('finds attempted deliveries in an index, behind many that wait without an attempt', async () => {

@@ -279,6 +279,26 @@ export async function countPartly(
   return row?.count ?? 0;
 }
 
+/** Returns the newest delivery of each of these destinations that was given up within a span. */
+export async function newestDead(
+  database: Database,
+  { sinceMs, untilMs }: CountedSpan,
+  destinations: readonly string[],
+): Promise<DeliveryRow[]> {
+  if (destinations.length === 0) return [];
+  const rows = await database.query(
+    `select newest.* from jsonb_array_elements_text($3::jsonb) as asked(destination_id)
+     cross join lateral (
+       select ${COLUMNS} from waypost.deliveries
+       where destination = asked.destination_id and status = 'dead' and not test
+         and settled_at >= $1::bigint and settled_at < $2::bigint
+       order by accepted_at desc limit 1
+     ) as newest`,
+    [sinceMs, untilMs, databaseJson(destinations)],
+  );
+  return rows.map(fromColumns);
+}
+
 /** Returns the last minute in which a destination had an attempt; null: none is known. */
 export async function lastAttemptMinute(
   { query }: Database,

@@ -6,6 +6,8 @@ import { lastErrorOf, rateOf, stateOf } from '../destinations/health';
 import { type CircuitRow } from '../history/circuits';
 import { type DestinationCount, type OpenCount, type TrendCount } from '../history/queries';
 import { type Span, totals } from '../history/count-series';
+import { type DeliveryRow } from '../history/delivery-row';
+import { lastOf } from '../history/tries';
 import { overviewOf } from './model';
 
 /**
@@ -21,6 +23,8 @@ interface Known {
   open: readonly OpenCount[];
   circuits: readonly CircuitRow[];
   health: ReadonlyMap<string, KnownHealth>;
+  /** the newest dead letter of each in the span; absent: not asked for */
+  dead?: readonly DeliveryRow[];
   nowMs: number;
 }
 
@@ -84,6 +88,7 @@ export function shownOf(all: readonly Destination[], chosen: Chosen): Destinatio
 export function rowsOf(destinations: readonly Destination[], known: Known) {
   const [countsOf, recentOf] = [byDestination(known.counts), byDestination(known.recent)];
   const [openOf, circuitsOf] = [byDestination(known.open), byDestination(known.circuits)];
+  const deadOf = new Map(known.dead?.map((row) => [row.destination, row]));
   return destinations.map((destination) => {
     const { id } = destination;
     const [counts, open, circuits] = [countsOf(id), openOf(id), circuitsOf(id)];
@@ -102,9 +107,22 @@ export function rowsOf(destinations: readonly Destination[], known: Known) {
       }),
       successRate: rateOf(whole),
       lastError: lastErrorOf(health),
+      lastDead: lastDeadOf(deadOf.get(id)),
       oldestWaitingAt: Number.isFinite(oldest) ? new Date(oldest).toISOString() : null,
     };
   });
+}
+
+function lastDeadOf(row: DeliveryRow | undefined) {
+  if (!row) return null;
+  const { status, error } = lastOf(row);
+  return {
+    at: new Date(row.settledAt ?? row.acceptedAt).toISOString(),
+    reason: row.reason,
+    status,
+    code: error?.code ?? null,
+    message: error?.message ?? null,
+  };
 }
 
 /** Points of a line in a row of a table. */
