@@ -86,7 +86,12 @@ function emailProblem(problems: ReadonlyMap<string, string>): string | undefined
   return [...problems].find(([field]) => field === 'email' || field.startsWith('email/'))?.[1];
 }
 
-const FIELD_ORDER: NonNullable<TextInputProps['inputWrapperOrder']> = ['label', 'input', 'description', 'error'];
+const FIELD_ORDER: NonNullable<TextInputProps['inputWrapperOrder']> = [
+  'label',
+  'input',
+  'description',
+  'error',
+];
 
 interface RulesProps {
   draft: AlertsDraft;

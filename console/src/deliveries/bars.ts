@@ -7,15 +7,7 @@ import { everyStep } from '../lib/series';
 export type End = 'delivered' | 'partlyDelivered' | 'dead' | 'cancelled';
 
 /** What the bars can count: their numbers know neither users nor codes. */
-const COUNTED = [
-  'destination',
-  'status',
-  'since',
-  'until',
-  'endedSince',
-  'endedUntil',
-  'counted',
-];
+const COUNTED = ['destination', 'status', 'since', 'until', 'endedSince', 'endedUntil', 'counted'];
 /** The ends that make up the list of a status. Of those under way nothing has ended. */
 const ENDS: Readonly<Record<string, readonly End[] | undefined>> = {
   '': ['delivered', 'dead', 'cancelled'],

@@ -108,15 +108,7 @@ interface BarsProps extends Pick<BarChartProps, 'series'> {
 }
 
 /** Stacked numbers of each step. A click leads to the step's list, and dragging selects steps. */
-function Bars({
-  steps,
-  values,
-  stepSeconds,
-  series,
-  marks = [],
-  onZoom,
-  onPick,
-}: BarsProps) {
+function Bars({ steps, values, stepSeconds, series, marks = [], onZoom, onPick }: BarsProps) {
   // The bar hears of the mouse before the chart does.
   const pressed = useRef<string>(undefined);
   const zoom = useZoom({
