@@ -10,23 +10,13 @@ import { makeCertificate } from '../../test/support/certificate';
 import { eventually } from '../../test/support/eventually';
 import { startNameServer } from '../../test/support/name-server';
 import { KafkaView } from '../chaos/kafka-view';
-import { WrongClocks } from '../chaos/wrong-clocks';
 import { apiOf, type Destination } from '../harness/api';
 import { runMain } from '../harness/run-main';
 import { startSink } from '../harness/sink';
 import { removeData, startSystem, type System } from '../harness/system';
-import { pastCalls, writeCalls, writeHistory } from './past';
+import { moveCreation, pastCalls, writeCalls, writeHistory } from './past';
 import { takePictures } from './shots';
-import {
-  ALERTS_HOST,
-  callOf,
-  CUSTOMERS,
-  GOOD,
-  HOUR_MS,
-  NOBODY,
-  SELF_SIGNED,
-  SOURCES,
-} from './world';
+import { ALERTS_HOST, callOf, CUSTOMERS, GOOD, NOBODY, SELF_SIGNED, SOURCES } from './world';
 
 /**
  * `node dist/tools/pictures/main.js`: takes the pictures of `docs/guide/console` anew, of a made-up
@@ -37,9 +27,7 @@ import {
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-/** The destinations were created long before their first picture. */
-const CREATED_MS = 9 * 24 * HOUR_MS;
-const LIVE_CALLS = 90;
+const LIVE_CALLS = 45;
 const PORT = 443;
 const READY_MS = 400_000;
 
@@ -48,27 +36,22 @@ async function main(): Promise<boolean> {
   const undo: (() => unknown)[] = [() => removeData(dataDir)];
   try {
     const env = { ...(await openWorld(dataDir, undo)), WAYPOST_PARTITIONS: '3' };
-    const clocks = new WrongClocks(join(dataDir, 'clocks'));
-    const start = (more: Record<string, string>) =>
+    const start = () =>
       startSystem({
         embedded: true,
         together: true,
         dataDir,
-        env: { ...env, ...more },
+        env,
         deadlineMs: READY_MS,
       });
 
     say('creates the world');
-    const past = await start(clocks.env);
+    const past = await start();
     undo.push(() => past.stop());
     const nowMs = Date.now();
     const calls = pastCalls(nowMs);
     const token = await createToken(past, 'Ada Wong', 'admin');
     await createToken(past, 'Support', 'read_only');
-    const [pid = 0] = past.pids('control');
-    clocks.set(pid, -CREATED_MS);
-    // The process looks for a new time ten times a second.
-    await pause(1_000);
     const sources = await createSources(past);
     const ids = new Map([...sources].map(([name, { id }]) => [name, id]));
     // Profiles are kept from the first definition on.
@@ -79,8 +62,7 @@ async function main(): Promise<boolean> {
     await writeCalls(past, calls, ids);
     await routed(past);
     const destinations = await createDestinations(past, ids);
-    clocks.setRight(pid);
-    await pause(1_000);
+    await moveCreation(past);
     await change(apiOf({ ...past, adminToken: token.token }), destinations);
     await past.stop();
 
@@ -89,13 +71,13 @@ async function main(): Promise<boolean> {
     await writeHistory(dataDir, { nowMs, calls, sources: ids, destinations, operator });
 
     say('sends calls, and takes the pictures');
-    const system = await start({});
+    const system = await start();
     undo.push(() => system.stop());
     for (let i = 0; i < LIVE_CALLS; i++) {
       const { source, ...call } = callOf(calls.length + i);
       const { writeKey = '' } = sources.get(source) ?? {};
       await system.send(writeKey, call.type, call);
-      await pause(250);
+      await pause(400);
     }
     await system.send(sources.get('Mobile app')?.writeKey ?? '', 'batch', {
       batch: [{ type: 'track', event: 'Order Completed' }],

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigResourceTypes, logLevel, type Message } from 'kafkajs';
 import { newNotice, type Notice } from '../../services/control/alerts/notice';
@@ -8,6 +9,10 @@ import { type Database } from '../../services/control/history/database';
 import { openPglite } from '../../services/control/history/pglite';
 import { readParts, recordEvents } from '../../services/control/history/record-events';
 import { defined } from '../../shared/collections/defined';
+import { createAuthenticator } from '../../shared/config/authentication';
+import { openConfig } from '../../shared/config/reader';
+import { openWriter } from '../../shared/config/writer';
+import { connectKafka } from '../../shared/kafka/client/client';
 import { kafkaAddress } from '../../shared/kafka/client/connection';
 import { topicConfig } from '../../shared/kafka/client/create-topics';
 import { kafkajsClient } from '../../shared/kafka/client/patches';
@@ -23,6 +28,7 @@ import { messageHeaders, messageKey } from '../../shared/model/message';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { isoTime } from '../../shared/model/time';
 import { loadSettings } from '../../shared/runtime/settings';
+import { createLog } from '../../shared/telemetry/log';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { at, share } from '../bench/history/hash-random';
 import { type Destination } from '../harness/api';
@@ -216,7 +222,8 @@ function deliveryEvents(
     traceparent: newTraceparent(),
     record: { topic: 'webhooks', partition: 0, offset: 0 },
   };
-  const usual: Fate = { kind: 'delivered', ms: 35 + at(i, 22, 140) };
+  // Most are quick, and few take long.
+  const usual: Fate = { kind: 'delivered', ms: Math.round(30 - 45 * Math.log(share(i, 22))) };
   const fate = past?.(nowMs - atMs, i) ?? usual;
   const tookMs = fate.kind === 'delivered' ? fate.ms : 40 + at(i, 22, 120);
   const endpoint = { url: webhook.id, origin: `https://${host}`, destinationVersion: 1 };
@@ -363,6 +370,30 @@ function noticesOf({ nowMs, destinations, operator }: Known) {
   };
 }
 
+/** The destinations are older than their first picture. */
+const CREATED_MS = 9 * DAY_MS;
+
+/** Moves the creation of all destinations into the past: their figures begin with it. */
+export async function moveCreation({ dataDir, env }: Pick<System, 'dataDir' | 'env'>) {
+  const key = readFileSync(join(dataDir, 'secret-key'), 'utf8').trim();
+  const settings = loadSettings({ ...env, WAYPOST_SECRET_KEY: key });
+  const authenticator = createAuthenticator(settings.WAYPOST_SECRET_KEY ?? []);
+  const log = createLog('pictures', 'silent');
+  const onFatal = (error: unknown) => {
+    throw error;
+  };
+  const kafka = await connectKafka(settings, { clientId: 'pictures', log });
+  const config = await openConfig(kafka, { name: 'pictures', authenticator, log, onFatal });
+  const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+  const writer = openWriter({ config, producer, authenticator, log, now: () => new Date() });
+  for (const { version, data } of config.list('destination')) {
+    const createdAt = isoTime(Date.now() - CREATED_MS);
+    await writer.write('destination', data.id, { ...data, createdAt }, { replaces: version });
+  }
+  await Promise.all([writer.close(), producer.close(1_000), config.stop()]);
+  await kafka.close();
+}
+
 /** When the changes after the creation were made, the oldest first, ms ago. */
 const CHANGES_MS = [19.5, 13, 7.6, 3.9, 0.6].map((hours) => hours * HOUR_MS);
 
@@ -372,7 +403,7 @@ async function moveChanges({ query }: Database, nowMs: number): Promise<void> {
     "select entry, version from waypost.audit where action = 'changed' order by at",
   );
   await query("update waypost.audit set at = at - $1::bigint where action <> 'changed'", [
-    9 * DAY_MS,
+    CREATED_MS,
   ]);
   for (const [i, { entry, version }] of changes.entries()) {
     await query('update waypost.audit set at = $3 where entry = $1 and version = $2', [

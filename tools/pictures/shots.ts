@@ -51,13 +51,13 @@ export async function takePictures(system: System, known: Known): Promise<void> 
     await page.getByRole('heading', { name: /^Last / }).waitFor();
     await shoot(page, 'destination', 1_080);
 
-    const dead = await find(`destination=${idOf('Borealis CRM')}&status=dead&code=422`);
-    await open(`/deliveries?status=dead&since=24h&code=4xx&open=${dead}`);
+    const lost = `destination=${idOf('Borealis CRM')}&status=dead`;
+    await open(`/deliveries?${lost}&open=${await find(lost)}`);
     await page.getByRole('complementary', { name: 'Delivery' }).getByText('Timeline').waitFor();
     await shoot(page, 'deliveries');
 
-    // Its endpoint asked for time, and accepted the second attempt.
-    const retried = `destination=${idOf('Evergreen Retail')}&status=delivered&limit=200`;
+    // Its endpoint was away for a moment, and accepted the second attempt.
+    const retried = `destination=${idOf('Delta Logistics')}&status=delivered&limit=200`;
     const again = await eventually(
       async () => {
         const { body } = await system.control('GET', `/deliveries?${retried}`);
@@ -84,9 +84,8 @@ export async function takePictures(system: System, known: Known): Promise<void> 
     await shoot(page, 'debugger');
 
     await open(`/sources/${known.sources.get('Web shop') ?? ''}`);
-    const events = page.getByRole('region', { name: 'Track events' });
-    await events.getByRole('button', { name: 'Block Product Viewed' }).waitFor();
-    await events.scrollIntoViewIfNeeded();
+    const block = page.getByRole('button', { name: 'Block Product Viewed', exact: true });
+    await block.scrollIntoViewIfNeeded();
     await shoot(page, 'source-events');
 
     await open('/notices');

@@ -98,7 +98,7 @@ export const CUSTOMERS: Customer[] = [
     past: (agoMs, i) => {
       const isBusy = agoMs > 2 * HOUR_MS && agoMs < 4 * HOUR_MS;
       const failure = { error: { code: 'timeout' as const, message: 'no response within 5 s' } };
-      return isBusy && share(i, 12) < 0.2
+      return isBusy && share(i, 12) < 0.05
         ? { kind: 'retried', failure, laterMs: 15_000 }
         : { kind: 'delivered', ms: 900 + at(i, 13, isBusy ? 3_500 : 1_500) };
     },

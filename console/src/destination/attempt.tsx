@@ -90,8 +90,8 @@ function TryHead({ of: url, word, choice }: TryHeadProps) {
     <>
       <Pill kind={word} />
       {url.status !== undefined && <strong>{words.http(url.status)}</strong>}
-      <bdi className="break">{url.address ?? url.request?.url ?? url.origin}</bdi>
       <span className="quiet">{latency(url.durationMs)}</span>
+      <bdi className="break">{url.address ?? url.request?.url ?? url.origin}</bdi>
     </>
   );
   if (!choice) return <div className="row">{line}</div>;

@@ -95,18 +95,11 @@ function Facts({ delivery }: { delivery: Delivery }) {
         <Fact name={words.accepted}>
           <When at={delivery.acceptedAt} exact />
         </Fact>
-        {delivery.settledAt !== null && (
-          <Fact name={words.ended}>
-            <When at={delivery.settledAt} exact />
-          </Fact>
-        )}
+        <Fact name={words.webhookId}>{delivery.id}</Fact>
         <Fact name={words.message} isLong>
           <TextLink to={`/deliveries?${new URLSearchParams({ message: messageId }).toString()}`}>
             {messageId}
           </TextLink>
-        </Fact>
-        <Fact name={words.webhookId} isLong>
-          {delivery.id}
         </Fact>
       </dl>
     </section>

@@ -147,7 +147,6 @@ export const watch = {
     message: 'Message',
     webhookId: 'Delivery (webhook-id)',
     accepted: 'Accepted',
-    ended: 'Ended',
     timeline: 'Timeline',
     elsewhere: 'The same event at other destinations',
     replayStarted: 'Replay started',

@@ -132,7 +132,8 @@ function isFull({ indexed, rowBytes }: SizedPartition): boolean {
  */
 
 const INDEXES = {
-  destination: '(destination, accepted_at, type)',
+  // While an endpoint is away, the newest deliveries have no attempt, and the last one that has is far.
+  destination: '(destination, accepted_at, type, made)',
   source: '(source, accepted_at, type)',
   status: '(status, accepted_at, type)',
   type: '(type, accepted_at, status)',

@@ -4,7 +4,7 @@ import { type Destination } from '../../../shared/model/config';
 import { type KnownHealth } from '../health/destination-health';
 import { lastErrorOf, rateOf, stateOf } from '../destinations/health';
 import { type CircuitRow } from '../history/circuits';
-import { type DestinationCount, type OpenCount, type SeriesCount } from '../history/queries';
+import { type DestinationCount, type OpenCount, type TrendCount } from '../history/queries';
 import { type Span, totals } from '../history/count-series';
 import { type DeliveryRow } from '../history/delivery-row';
 import { lastOf } from '../history/tries';
@@ -132,18 +132,15 @@ export const TREND_STEPS = 24;
  * Returns a function that shows the deliveries and failed attempts of a destination in each step of
  * the span.
  */
-export function trendOf(
-  counts: readonly (DestinationCount & SeriesCount)[],
-  { sinceMs, untilMs, stepMs }: Span,
-) {
+export function trendOf(counts: readonly TrendCount[], { sinceMs, untilMs, stepMs }: Span) {
   const of = byDestination(counts);
   const steps = Math.max(1, Math.ceil((untilMs - sinceMs) / stepMs));
   return (destination: string) => {
-    const line = (what: string) => {
+    const line = (what: 'delivered' | 'failed') => {
       const points = Array<number>(steps).fill(0);
       for (const each of of(destination)) {
         const step = Math.floor((each.at - sinceMs) / stepMs);
-        if (each.what === what && step in points) points[step] = Math.max(0, each.count);
+        if (step in points) points[step] = Math.max(0, each[what]);
       }
       return points;
     };
