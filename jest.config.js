@@ -39,8 +39,11 @@ module.exports = {
       ...withProcesses,
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/e2e/**/*.test.ts'],
-      // Takes many minutes: a workflow of its own asks for it.
-      testPathIgnorePatterns: process.env.SUPPORT_SHEET ? [] : ['/support-sheet\\.test\\.ts$'],
+      // They take many minutes: a workflow asks for each.
+      testPathIgnorePatterns: [
+        ...(process.env.SUPPORT_SHEET ? [] : ['/support-sheet\\.test\\.ts$']),
+        ...(process.env.CONSOLE_SCALE ? [] : ['/console-scale\\.test\\.ts$']),
+      ],
       globalSetup: '<rootDir>/test/support/global-setup.ts',
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
     },

@@ -5,6 +5,7 @@ import { type Group, type Listed, type Session } from '../command';
 import {
   choiceField,
   destinationField,
+  flagField,
   idField,
   messageTypeField,
   textField,
@@ -52,6 +53,9 @@ export function addDeliveries(program: Group, { syntax, summary }: Listed): void
       q: textField('--search <text>', 'part of a user id, a message id, an event or the body'),
       since: sinceField,
       until: untilField,
+      endedSince: timeField('--ended-since <time>', 'ended since, such as 24h'),
+      endedUntil: timeField('--ended-until <time>', 'ended before this time'),
+      counted: flagField('--counted', 'only what status and notices count: no test sends', 'true'),
     },
     most: MOST_ROWS,
     empty: 'No matching deliveries.',

@@ -77,7 +77,7 @@ function show({ print }: Session, notice: Notice): void {
       'see them with',
       deliveries === null
         ? undefined
-        : `waypost deliveries --destination ${deliveries.destination} --status ${deliveries.status}`,
+        : `waypost deliveries --destination ${deliveries.destination} --status ${deliveries.status} --counted`,
     ],
     ['failures', failures || undefined],
     ['dead when raised', deadLetters || undefined],

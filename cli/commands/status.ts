@@ -15,7 +15,7 @@ import { type Column, printable } from '../output/table';
 
 /** One screen. */
 const MOST_DETAILED = 20;
-/** Each asks for up to five things, which control answers from one database. */
+/** Each asks for up to four things, which control answers from one database. */
 const AT_ONCE = 4;
 
 interface Told {
@@ -116,7 +116,9 @@ async function statusOf(session: Session, given: string): Promise<void> {
   ]);
   if (print.json) return;
   if (standing.dead > 0) {
-    print.note(`See them with: waypost deliveries --destination ${id} --status dead`);
+    print.note(
+      `See them with: waypost deliveries --destination ${id} --status dead --counted --ended-since 24h`,
+    );
   }
 }
 
@@ -135,18 +137,16 @@ async function tellOf({ api, print }: Session, row: DestinationRow, since: strin
       unread = messageOf(error);
       return undefined;
     });
-  const [health, held, retrying, waiting, dead] = await Promise.all([
+  const [health, held, retrying, waiting] = await Promise.all([
     ifKnown(api().call('GET /destinations/{id}/health', { id })),
     ifKnown(newest('held', row.held)),
     ifKnown(newest('retrying', row.retrying)),
     ifKnown(newest('waiting', row.waiting)),
-    ifKnown(newest('dead', row.dead)),
   ]);
   if (unread !== undefined) print.note(`Not all is known of "${printable(row.name)}": ${unread}`);
   const details: Details = defined({
     stateSince: health?.data.stateSince,
     waiting: held ?? retrying ?? waiting,
-    dead,
   });
   return { row, details, standing: standingOf(row, since, details) };
 }

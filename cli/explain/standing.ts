@@ -1,5 +1,5 @@
 import { type GoesOn } from '../../shared/api/operations';
-import { pendingOf } from '../../shared/model/attention';
+import { causeOf, pendingOf } from '../../shared/model/attention';
 import { type DeliveryRow } from '../output/deliveries';
 import { type DestinationRow, goesOnWords, reasonWords } from './goes-on';
 
@@ -26,8 +26,6 @@ export interface Details {
   stateSince?: string;
   /** the newest delivery that waits */
   waiting?: DeliveryRow;
-  /** the newest dead letter */
-  dead?: DeliveryRow;
 }
 
 /** @param since from when on the row counts */
@@ -46,24 +44,26 @@ export function standingOf(row: DestinationRow, since: string, details: Details 
   };
 }
 
-function whyOf(row: DestinationRow, since: string, { dead, waiting }: Details): string | null {
-  const { state, lastError, circuits, dead: count } = row;
-  if (state === 'paused') return 'somebody paused it';
-  if (lastError !== null && state === 'failing') return lastError.message;
-  if (lastError !== null && state === 'degraded') {
-    // It may be weeks old, and something else is wrong today.
-    const isOfNow = row.failedAttempts > 0 && lastError.at >= since;
-    if (isOfNow || waiting?.goesOn?.lastCheck) return `${lastError.message}, at ${lastError.at}`;
+function whyOf(row: DestinationRow, since: string, { waiting }: Details): string | null {
+  const cause = causeOf(row, since, Boolean(waiting?.goesOn?.lastCheck));
+  switch (cause?.kind) {
+    case undefined:
+      return null;
+    case 'paused':
+      return 'somebody paused it';
+    case 'failure': {
+      const { message, at } = cause.failure;
+      return row.state === 'failing' ? message : `${message}, at ${at}`;
+    }
+    case 'circuit':
+      return cause.isTimeout ? 'its endpoint does not answer in time' : 'its endpoint fails';
+    case 'lost': {
+      const { message, status, reason } = cause.lost;
+      if (message !== null) return message;
+      if (status !== null) return `HTTP ${String(status)}`;
+      return reason === null ? null : reasonWords(reason);
+    }
   }
-  if (circuits.length > 0) {
-    return circuits.some(({ why }) => why === 'timeout')
-      ? 'its endpoint does not answer in time'
-      : 'its endpoint fails';
-  }
-  if (count === 0 || dead === undefined) return null;
-  if (dead.lastError) return dead.lastError.message;
-  if (dead.lastStatusCode !== null) return `HTTP ${String(dead.lastStatusCode)}`;
-  return dead.reason === null ? null : reasonWords(dead.reason);
 }
 
 /** Says when what waits goes on, in a few words. The last failure is what `why` says already. */

@@ -137,8 +137,11 @@ function singular(word: string): string {
   return word.replace(/ies$/, 'y').replace(/s$/, '');
 }
 
-/** Without one of these verbs, a tool that changes something may destroy something. */
-const ADDS = /^(acknowledge|replay|resume|retry|test)_|^create_replay$/;
+/**
+ * Without one of these verbs, a tool that changes something may destroy something. A replay job is
+ * not among them: receivers get everything in its scope again, and nobody can take that back.
+ */
+const ADDS = /^(acknowledge|replay|retry|test)_/;
 
 /**
  * Returns the tools of an operation. One whose body can ask for a preview becomes two: a host

@@ -111,8 +111,9 @@ async function perform(api: Api, tool: OperationTool, given: Arguments): Promise
     );
   }
   if (missing.length > 0) throw usage(`${name} needs ${missing.join(' and ')}.`);
-  const id =
-    given.id === undefined ? undefined : await idOf(api, operation.split('/')[1] ?? '', given.id);
+  // `audiences` of `GET /audiences/{id}/members`: a preview of an audience has no name.
+  const [resource = ''] = operation.slice(operation.indexOf('/') + 1).split('/{id}');
+  const id = given.id === undefined ? undefined : await idOf(api, resource, given.id);
   if ('lines' in input.properties) return uploadLines(api, tool, id ?? '', given.lines);
   const body = (given.body ?? {}) as Arguments;
   const decided = Object.keys(fixed).filter((field) => field in body);

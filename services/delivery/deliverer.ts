@@ -7,6 +7,7 @@ import { messageOf, newerFormat } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import {
   type BatchProducer,
+  type Cut,
   type OpenRecord,
   type OutRecord,
   type DispatchResult,
@@ -296,6 +297,11 @@ export class Deliverer {
         () => record.done(),
         () => undefined,
       );
+  }
+
+  /** Takes the steps again that a log held behind a cut. */
+  onCut(cut: Cut): void {
+    this.#steps.forget(cut);
   }
 
   /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */

@@ -126,6 +126,7 @@ runService(
       topics: [WEBHOOKS, DUE],
       onRecord: deliverer.onRecord.bind(deliverer),
       onRevoking: () => deliverer.onRevoking(),
+      onCut: (cut) => deliverer.onCut(cut),
       onFatal,
     });
     onStop((deadlineMs) => {

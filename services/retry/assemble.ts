@@ -74,6 +74,7 @@ export async function startRetry(options: RetryOptions): Promise<void> {
         group: 'retry',
         topics,
         onRecord: requeuer.onRecord.bind(requeuer),
+        onCut: requeuer.onCut.bind(requeuer),
         onFatal,
         rebalanceListener: recalls.positions,
         maxBytesPerPartition: FETCH_BYTES,

@@ -1,5 +1,10 @@
 import { createStepDedup } from '../../shared/model/dedup-window';
-import { type BatchProducer, type DispatchResult, type OpenRecord } from '../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type Cut,
+  type DispatchResult,
+  type OpenRecord,
+} from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { decodeDelivery, isTime } from '../../shared/model/delivery';
 import { tooLargeRecords } from '../../shared/render/too-large';
@@ -52,6 +57,10 @@ class TierHeads {
     if (known?.offset === offset) return known.atMs;
     heads.set(partition, { offset, atMs: nowMs });
     return nowMs;
+  }
+
+  forget({ topic, partition }: Cut): void {
+    this.#heads.get(topic)?.delete(partition);
   }
 }
 
@@ -110,6 +119,12 @@ export class Requeuer {
       record.done();
     } else this.#return(record);
     return 'accepted';
+  }
+
+  /** Takes the records for new that follow behind a cut. */
+  onCut(cut: Cut): void {
+    this.#steps.forget(cut);
+    this.#heads.forget(cut);
   }
 
   /**

@@ -5,7 +5,12 @@ import { type DedupWindow, messageRef, type MessageRef } from '../../shared/mode
 import { type MessageHeaders, readMessageHeaders } from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import { AppError, messageOf, newerFormat } from '../../shared/runtime/errors';
-import { type BatchProducer, type OpenRecord, type DispatchResult } from '../../shared/kafka/port';
+import {
+  type BatchProducer,
+  type Cut,
+  type OpenRecord,
+  type DispatchResult,
+} from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
 import {
   decide,
@@ -153,6 +158,11 @@ export class Router {
   /** Number of messages held in memory until `config` is known, and the wait of the oldest, ms. */
   get held(): { count: number; oldestMs: number } {
     return { count: this.#undecided.size, oldestMs: this.#undecided.oldestMs };
+  }
+
+  /** Takes a message for new that was cut off and comes again: a client that got no answer sends it. */
+  onCut({ partition, from }: Cut): void {
+    this.options.seen.forget(partition, from);
   }
 
   /** Hands back the messages of revoked partitions that wait for `config`. */

@@ -109,6 +109,7 @@ const notice = z.strictObject({
     .nullable()
     .meta({ description: 'null of profile_full, which is about all profiles' }),
   name: z.string().meta({ description: 'Name of the destination at that time' }),
+  destinationDeleted: z.boolean().meta({ description: 'true: the destination exists no more' }),
   kind: z.enum(NOTICE_KINDS),
   origin: z.string().nullable().meta({
     description: 'Origin of the endpoint that it is about. null: it is about none, or unknown',
@@ -122,7 +123,11 @@ const notice = z.strictObject({
       'null: unknown, because the history is held up',
   }),
   deliveries: z
-    .strictObject({ destination: z.string(), status: z.enum(FILTER_STATUSES) })
+    .strictObject({
+      destination: z.string(),
+      status: z.enum(FILTER_STATUSES),
+      counted: z.literal(true),
+    })
     .nullable()
     .meta({ description: 'The filter of GET /deliveries that finds what count counts' }),
   followedBy: z.string().nullable().meta({

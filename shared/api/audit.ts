@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { list, pageParameters, time, timeParameter } from './fields';
+import { flag, list, pageParameters, time, timeParameter } from './fields';
 import {
   ACT_KINDS,
   type Action,
@@ -46,6 +46,9 @@ export const AUDIT_OPERATIONS = {
         .string()
         .optional()
         .meta({ description: 'The id of the token. `admin`: the token in the settings' }),
+      sessions: flag
+        .optional()
+        .meta({ description: 'false: without sessions, which begin and end with every visit' }),
       since: timeParameter.optional().meta({ description: 'At this time or later' }),
       until: timeParameter.optional().meta({ description: 'Before this time' }),
     }),

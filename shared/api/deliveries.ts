@@ -66,12 +66,17 @@ const deliveryFilter = z.strictObject({
   replay: text.optional().meta({ description: 'Sent last by this job: its id, `rpl_…`' }),
   since: timeParameter.optional().meta({ description: 'Accepted at this time or later' }),
   until: timeParameter.optional().meta({ description: 'Accepted before this time' }),
-  endedSince: timeParameter.optional().meta({
-    description: 'Given up at this time or later. Needs status=dead',
-  }),
+  endedSince: timeParameter
+    .optional()
+    .meta({ description: 'Delivered, given up or cancelled at this time or later' }),
   endedUntil: timeParameter
     .optional()
-    .meta({ description: 'Given up before this time. Needs status=dead' }),
+    .meta({ description: 'Delivered, given up or cancelled before this time' }),
+  counted: flag.optional().meta({
+    description:
+      'true: those that the overview, the health of a destination and notices count, which are ' +
+      "neither test sends nor Waypost's own alerts",
+  }),
 });
 
 const urlError = z.object({ code: z.string(), phase: z.string().optional(), message: z.string() });

@@ -8,6 +8,7 @@ import { signature, signatureView } from './endpoint-auth';
 import {
   changed,
   count,
+  idList,
   list,
   name,
   namePart,
@@ -167,6 +168,7 @@ export const DESTINATION_OPERATIONS = {
     ok: [200, 'Destinations'],
     query: pageParameters.extend({
       q: namePart,
+      ids: idList,
       state: destinationState.optional().meta({ description: 'Now, as in the overview' }),
       source: text.optional().meta({ description: 'Connected to this source' }),
       sort: sortBy(['name', 'state', 'waiting', 'dead', 'lastDelivery']).meta({

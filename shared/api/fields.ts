@@ -179,6 +179,14 @@ export const namePart = z.string().min(1).max(MAX_PART_CHARACTERS).optional().me
   description: 'Part of the name or of the id, in upper or lower case',
 });
 
+/** A query parameter that finds entries by their ids. */
+export const idList = z
+  .string()
+  .transform((text): ReadonlySet<string> => new Set(text.split(',')))
+  .refine((ids) => ids.size <= MAX_LIMIT, `must have at most ${MAX_LIMIT} ids`)
+  .optional()
+  .meta({ description: `Only these: at most ${MAX_LIMIT} ids, separated by commas` });
+
 /** A query parameter that sorts a list by one of these, descending with "-" before it. */
 export const sortBy = <const Names extends readonly string[]>(names: Names) =>
   z

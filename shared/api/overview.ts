@@ -86,6 +86,16 @@ const overview = z.strictObject({
       lastError: lastError.meta({
         description: 'The last failure, with its time; also if something was delivered since',
       }),
+      lastDead: z
+        .strictObject({
+          at: time,
+          reason: z.string().nullable(),
+          status: z.int().nullable().meta({ description: 'HTTP status of its last response' }),
+          code: z.string().nullable(),
+          message: z.string().nullable(),
+        })
+        .nullable()
+        .meta({ description: 'The newest delivery that was given up in the span, and why' }),
       oldestWaitingAt: time
         .nullable()
         .meta({ description: 'When the oldest open delivery was accepted' }),

@@ -52,8 +52,8 @@ const replay = z.strictObject({
   status: z.enum(['counting', 'running', 'done', 'cancelled', 'failed']),
   asked: count.meta({
     description:
-      'While it counts or runs, all in its scope; then those that it handed over to be sent, ' +
-      'or cancelled',
+      'While it counts, what it has found so far; while it runs, all in its scope; then those ' +
+      'that it handed over to be sent, or cancelled',
   }),
   cancelled: count.nullable().meta({
     description: 'Of those asked, cancelled so far; null unless it is a cancel',

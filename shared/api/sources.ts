@@ -5,6 +5,7 @@ import {
   count,
   durationField,
   flag,
+  idList,
   list,
   name,
   namePart,
@@ -126,6 +127,7 @@ export const SOURCE_OPERATIONS = {
     ok: [200, 'Sources'],
     query: pageParameters.extend({
       q: namePart,
+      ids: idList,
       state: z.enum(['enabled', 'disabled']).optional(),
       sort: sortBy(['name', 'lastCall']).meta({
         description:

@@ -136,11 +136,24 @@ type Automaton = ReturnType<RE2JS['re2']>['dfa'];
  * memory.
  */
 const MAX_AUTOMATA_BYTES = 512 * 1024;
+/**
+ * Limit of the automata of all expressions of a process: a router keeps the filters of all
+ * destinations, and each of them could have its most. Those of 1,000 ordinary patterns fit.
+ */
+const MAX_AUTOMATA_BYTES_TOGETHER = 64 * 1024 * 1024;
 /** A state has a slot for each ASCII character, and a map for the others. */
 const STATE_BYTES = 1_700;
 const TRANSITION_BYTES = 64;
 const INSTRUCTION_BYTES = 200;
 const UNICODE_CLASS_BYTES = 16 * 1024;
+
+/**
+ * What all automata have taken since they last began anew. Those of expressions that are gone still
+ * count, so that all begin anew too early at worst.
+ */
+let takenTogether = 0;
+/** Whose automata have had states. A weak reference lets them go with their expression. */
+let holders: WeakRef<Patterns>[] = [];
 
 /**
  * The patterns of one expression. They go with it, so that tried and refused expressions leave
@@ -151,6 +164,7 @@ export class Patterns {
   readonly #automata: Automaton[] = [];
   /** what the automata take, in bytes */
   #taken = 0;
+  #isHolder = false;
   #instructions = 0;
   #unicodeClasses = 0;
   #foldedCharacters = 0;
@@ -182,7 +196,8 @@ export class Patterns {
       test: (value) => {
         charge(steps * value.length);
         const matches = regex.test(value);
-        if (this.#taken > MAX_AUTOMATA_BYTES) this.#beginAnew();
+        if (takenTogether > MAX_AUTOMATA_BYTES_TOGETHER) Patterns.#beginAllAnew();
+        else if (this.#taken > MAX_AUTOMATA_BYTES) this.beginAnew();
         return matches;
       },
     });
@@ -219,20 +234,35 @@ export class Patterns {
       if (this.#taken > MAX_AUTOMATA_BYTES) return null;
       const before = automaton.stateCount;
       const state = find(instructions);
-      this.#taken += TRANSITION_BYTES;
-      if (state && automaton.stateCount > before) {
-        this.#taken += STATE_BYTES + 4 * state.nfaStates.length;
-      }
+      const isNew = state !== null && automaton.stateCount > before;
+      this.#take(TRANSITION_BYTES + (isNew ? STATE_BYTES + 4 * state.nfaStates.length : 0));
       return state;
     };
   }
 
-  #beginAnew(): void {
+  #take(bytes: number): void {
+    if (!this.#isHolder) holders.push(new WeakRef(this));
+    this.#isHolder = true;
+    this.#taken += bytes;
+    takenTogether += bytes;
+  }
+
+  static #beginAllAnew(): void {
+    holders = holders.filter((holder) => {
+      const patterns = holder.deref();
+      patterns?.beginAnew();
+      return patterns !== undefined;
+    });
+    takenTogether = 0;
+  }
+
+  private beginAnew(): void {
     for (const automaton of this.#automata) {
       automaton.stateCache.clear();
       automaton.stateCount = 0;
       automaton.startState = null;
     }
+    takenTogether -= this.#taken;
     this.#taken = 0;
   }
 }

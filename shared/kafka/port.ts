@@ -132,6 +132,8 @@ export interface ConsumeOptions {
   onRecord(record: OpenRecord): DispatchResult;
   /** Called when open records become `isRevoking`: hand back the unstarted ones. */
   onRevoking?(): void;
+  /** Called before the first record that was appended since a log was cut, or its topic made again. */
+  onCut?(cut: Cut): void;
   /** bytes of one partition in one fetch (default 1 MiB) */
   maxBytesPerPartition?: number;
   /**
@@ -148,6 +150,15 @@ export interface ConsumeOptions {
   rebalanceListener?: RebalanceListener;
   /** called when the consumer cannot continue: end the process */
   onFatal(error: unknown): void;
+}
+
+/** A log holds other records than those that were read of it. */
+export interface Cut {
+  /** without the prefix */
+  topic: string;
+  partition: number;
+  /** what was read from this offset on is gone */
+  from: number;
 }
 
 /**

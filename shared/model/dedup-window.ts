@@ -25,6 +25,8 @@ export interface DedupWindow {
    * age counts
    */
   remember(ref: MessageRef, atMs: number): void;
+  /** Call after a log was cut: what it held from this offset on is no original of a copy any more. */
+  forget(partition: number, from: number): void;
   /** ids held, expired ones included */
   readonly size: number;
 }
@@ -141,6 +143,13 @@ export function createDedupWindow(options: { maxIds?: number; keepMs?: number } 
       write(rows, row, ref, second);
       ages.add(rows, row);
       table.put(row);
+    },
+    forget(partition, from) {
+      for (let row = 0; row < unused; row++) {
+        if (at(rows.partition, row) !== partition || at(rows.offset, row) < from) continue;
+        // No record follows it. The entry itself expires as others do.
+        rows.offset[row] = Infinity;
+      }
     },
   };
 }
@@ -306,6 +315,8 @@ function at(array: Uint32Array | Int32Array | Float64Array, i: number): number {
 export interface StepDedup {
   /** @returns whether to drop the record */
   isDuplicateStep(record: StepRecord, nowMs: number): boolean;
+  /** Call after a log was cut: steps that it held from this offset on may come again. */
+  forget(cut: { topic: string; partition: number; from: number }): void;
 }
 
 interface StepRecord {
@@ -326,18 +337,24 @@ const PARTITIONS = 100_000;
 export function createStepDedup(maxSteps = MOST_STEPS): StepDedup {
   const seen = createDedupWindow({ maxIds: maxSteps });
   const topics = new Map<string, number>();
+  const numberOf = (topic: string, partition: number) => {
+    let number = topics.get(topic);
+    if (number === undefined) topics.set(topic, (number = topics.size));
+    return number * PARTITIONS + partition;
+  };
   return {
     isDuplicateStep({ topic, partition, offset, headers }, nowMs) {
       const id = headers.delivery;
       // A record without a delivery id is not checked. A test is sent only once.
       if (!id || headers.test) return false;
       const step = `${headers.replay ?? '0'}.${headers.attempt ?? '0'}.${headers.hop ?? '0'}`;
-      let number = topics.get(topic);
-      if (number === undefined) topics.set(topic, (number = topics.size));
-      const place = messageRef(id, step, number * PARTITIONS + partition, offset);
+      const place = messageRef(id, step, numberOf(topic, partition), offset);
       if (seen.isDuplicate(place, nowMs)) return true;
       seen.remember(place, nowMs);
       return false;
+    },
+    forget({ topic, partition, from }) {
+      seen.forget(numberOf(topic, partition), from);
     },
   };
 }

@@ -9,6 +9,7 @@ import { testWith } from '../support/external-tools';
 import { administration } from '../support/console/administration';
 import { audiences } from '../support/console/audiences';
 import { endpoints, openSection } from '../support/console/endpoints';
+import { WIDER } from '../support/console/pages';
 import { chooseMarkedTexts, unmarkedTexts } from '../support/console/texts';
 import { libraryAccepts } from '../support/verify-signature';
 
@@ -682,10 +683,6 @@ story(
   MINUTES,
 );
 
-/** Elements beyond the right edge of the window, which make the page scroll sideways. */
-const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')]
-  .filter((element) => element.getBoundingClientRect().right > innerWidth).map((element) => element.className || element.tagName)`;
-
 /** Path, heading, and a text that appears once data has loaded. */
 const pages = (): [path: string, heading: string, shows: string | RegExp][] => [
   ['/?span=1h', 'Overview', /^[1-9]\d* accepted, 1 rejected$/],
@@ -712,15 +709,60 @@ const pages = (): [path: string, heading: string, shows: string | RegExp][] => [
   ['/alerts', 'Alerts', 'Send a sample'],
 ];
 
-/** Drags the mouse over the middle of a chart. */
-async function drag(chart: Locator): Promise<void> {
-  const box = (await chart.locator('.recharts-wrapper').boundingBox())!;
+/** Drags the mouse over a part of a chart: by default over the middle. */
+async function drag(chart: Locator, from = 0.4, to = 0.6): Promise<void> {
+  const box = (await chart.locator('.recharts-wrapper, [role=img]').first().boundingBox())!;
   const y = box.y + box.height / 2;
-  await tab.page.mouse.move(box.x + box.width * 0.4, y);
+  await tab.page.mouse.move(box.x + box.width * from, y);
   await tab.page.mouse.down();
-  await tab.page.mouse.move(box.x + box.width * 0.6, y, { steps: 5 });
+  await tab.page.mouse.move(box.x + box.width * to, y, { steps: 5 });
   await tab.page.mouse.up();
 }
+
+story(
+  'all charts show the moment under the pointer and what happened, and the time of a list is ' +
+    'chosen by dragging or by keyboard',
+  async () => {
+    const { page } = tab;
+    await page.goto(at('/?span=1h'));
+    await eventually(async () => expect(await page.locator('.charts figure').count()).toBe(4));
+    const chart = page.locator('figure').filter({ hasText: /^Deliveries/ });
+    const shown = page.locator('.charts [class*=tooltipLabel]');
+    await eventually(async () => {
+      const box = (await chart.locator('.recharts-wrapper').boundingBox())!;
+      await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2);
+      await page.mouse.move(box.x + box.width * 0.7, box.y + box.height / 2, { steps: 3 });
+      const moments = await shown.allTextContents();
+      expect(moments.length).toBeGreaterThan(1);
+      expect(new Set(moments).size).toBe(1);
+    });
+    const happened = page.getByRole('list', { name: 'Notices and changes' });
+    await happened.getByRole('link', { name: 'CRM created' }).waitFor();
+    expect(await chart.locator('.recharts-reference-line').count()).toBeGreaterThan(0);
+    await isGood();
+
+    await page.goto(at('/deliveries'));
+    const histogram = page.locator('.histogram');
+    await histogram.getByText(/^Ended: [1-9]/).waitFor();
+    await eventually(async () => {
+      await drag(histogram, 0.02, 0.98);
+      await page.waitForURL(/endedSince=.*&endedUntil=/, { timeout: 2_000 });
+    });
+    await page.getByRole('button', { name: /^Remove the filter endedSince/ }).waitFor();
+    await page
+      .getByRole('link', { name: /^track/ })
+      .first()
+      .waitFor();
+    await isGood();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByLabel('Time', { exact: true }).selectOption('Ended between …');
+    await page.waitForURL(/endedSince=/);
+    await page.getByLabel('Ended before').fill('2020-01-01T00:00');
+    await page.getByText('Nothing matches').waitFor();
+    await isGood();
+  },
+  MINUTES,
+);
 
 story(
   'every page is accessible in light mode, in dark mode and on a phone, for administrators ' +
@@ -752,7 +794,7 @@ story(
       .getByRole('link')
       .first()
       .click();
-    await page.waitForURL(/deliveries\?since=.*until=/);
+    await page.waitForURL(/deliveries\?endedSince=.*endedUntil=.*counted=true/);
     await page
       .getByRole('link', { name: /^track/ })
       .first()
@@ -762,7 +804,7 @@ story(
     await eventually(async () => expect(await page.locator('figure').count()).toBe(4));
     const deliveries = page.locator('figure').filter({ hasText: /^Deliveries/ });
     await deliveries.locator('.recharts-bar').first().locator('path').last().click();
-    await page.waitForURL(/deliveries\?status=delivered&since=.*until=/);
+    await page.waitForURL(/deliveries\?status=delivered&endedSince=.*endedUntil=/);
     await page.goBack();
     await eventually(async () => expect(await page.locator('figure').count()).toBe(4));
     // A chart that moves during the gesture takes none of it.

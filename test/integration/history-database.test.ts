@@ -31,6 +31,7 @@ import {
 } from '../../services/control/auth/store';
 import {
   beginPositions,
+  type Move,
   movePositions,
   readPositions,
 } from '../../services/control/reading/positions';
@@ -70,7 +71,12 @@ import { REPLAYED } from '../../shared/model/reasons';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type Filter } from '../../services/control/history/filter';
-import { addCounts, keepCounts } from '../../services/control/history/stored-counts';
+import {
+  CountSums,
+  type Kind as CountKind,
+  type MinuteCount,
+} from '../../services/control/history/minute-counts';
+import { addCounts, ALL, keepCounts } from '../../services/control/history/stored-counts';
 import { type TablePartition } from '../../services/control/history/table-partitions';
 import { type DeliveryRow } from '../../services/control/history/delivery-row';
 import {
@@ -189,6 +195,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       await database.query(`delete from waypost.${table}`);
     }
     await database.query(`delete from waypost.meta where key <> 'version'`);
+    await database.query('update waypost.counted set minutes_from = 0, hours_to = 0');
     parts = [];
   });
   const record = (...events: (DeliveryEvent | CircuitEvent)[]) =>
@@ -202,10 +209,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
         part,
       ])
     ).length;
-  const total = async (what: string) =>
-    (await countsBetween(database, { sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER }))
-      .filter((each) => each.what === what)
-      .reduce((sum, { count }) => sum + count, 0);
+  const total = async (kind: CountKind) => {
+    const ever = { sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER };
+    return (await countsBetween(database, ever, [ALL]))[0]?.[kind] ?? 0;
+  };
 
   test('creates its tables once', async () => {
     const tables = () =>
@@ -216,6 +223,15 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   /** of a partition, with its primary key */
+  /** Notes the plan of each query. */
+  const explaining = (plans: string[]): Database => ({
+    ...database,
+    query: async (sql, params) => {
+      plans.push(JSON.stringify(await database.query(`explain ${sql}`, params)));
+      return database.query(sql, params);
+    },
+  });
+
   const INDEXES = 16;
   test('creates the indexes of a partition when complete, or immediately on a server', async () => {
     await record(anEvent());
@@ -235,7 +251,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
   });
 
-  test('finds the dead deliveries of a part of the time by an index, among many', async () => {
+  test('finds the deliveries that ended in a part of the time by an index, among many', async () => {
     await record(aDeath({ delivery: 'dlv_0' }));
     await database.query(
       `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, settled_at,
@@ -249,21 +265,41 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const settledAt = (await getDelivery(database, 'dlv_0'))!.settledAt!;
     const range = { endedSince: settledAt + 20_000, endedUntil: settledAt + 30_000 };
     const plans: string[] = [];
-    const explained: Database = {
-      ...database,
-      query: async (sql, params) => {
-        plans.push(JSON.stringify(await database.query(`explain ${sql}`, params)));
-        return database.query(sql, params);
-      },
-    };
-    const filter: Filter = { status: 'dead', ...range };
-    const found = (await listDeliveries(explained, filter, { limit: 50 })).map(({ id }) => id);
-    expect(found).toEqual(['dlv_29', 'dlv_28', 'dlv_26', 'dlv_25', 'dlv_23', 'dlv_22', 'dlv_20']);
-    expect(await countDeliveries(explained, filter)).toEqual({ count: 7, exact: true });
-    expect(plans).toEqual([
-      expect.stringContaining('_by_ended'),
-      expect.stringContaining('_by_ended'),
+    const explained = explaining(plans);
+    const dead: Filter = { status: 'dead', ...range };
+    const delivered: Filter = { status: 'delivered', counted: true, ...range };
+    const found = async (filter: Filter) =>
+      (await listDeliveries(explained, filter, { limit: 50 })).map(({ id }) => id);
+    expect(await found(dead)).toEqual([
+      'dlv_29',
+      'dlv_28',
+      'dlv_26',
+      'dlv_25',
+      'dlv_23',
+      'dlv_22',
+      'dlv_20',
     ]);
+    expect(await countDeliveries(explained, dead)).toEqual({ count: 7, exact: true });
+    expect(await found(delivered)).toEqual(['dlv_27', 'dlv_24', 'dlv_21']);
+    expect(await countDeliveries(explained, delivered)).toEqual({ count: 3, exact: true });
+    expect(plans).toEqual(Array(4).fill(expect.stringContaining('_by_ended')));
+  });
+
+  test('finds attempted deliveries in an index, behind many that wait without an attempt', async () => {
+    await record(aWait({ delivery: 'dlv_0' }));
+    await database.query(
+      `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status,
+         expires_at, replay, hop, made, test, record, tries)
+       select accepted_at + n, 'dlv_' || n, message, source, destination, type, user_id, status,
+         expires_at, replay, hop, case when n < 5 then 1 else 0 end, test, record, tries
+       from waypost.deliveries cross join generate_series(1, 9000) n where id = 'dlv_0'`,
+    );
+    parts = await keepWithin(database, { forMs: 1e12, maxBytes: 1e12 }, START + 2 * 86_400_000);
+    const filter: Filter = { destination: 'dst_1', attempted: true };
+    const plans: string[] = [];
+    const found = await listDeliveries(explaining(plans), filter, { limit: 3 });
+    expect(found.map(({ id }) => id)).toEqual(['dlv_4', 'dlv_3', 'dlv_2']);
+    expect(plans).toEqual([expect.stringMatching(/_by_destination.*Index Cond.*made > 0/)]);
   });
 
   test('runs each migration once', async () => {
@@ -404,7 +440,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query('update waypost.parts set indexed = false');
     const tooLong = randomBytes(15_000).toString('base64');
     await database.query(`update waypost.${bad!} set type = $1`, [tooLong]);
-    await database.query(`insert into waypost.counts values ('dst_1', 60, 0, 'delivered', 1)`);
+    await database.query(`insert into waypost.counts values ('', 60, 0, 1, 0, 1, 0, 0, 0, '0:1')`);
     const failures: string[] = [];
     const onFailure = (what: string) => failures.push(what);
     parts = await keepWithin(database, { forMs: days(10), maxBytes: 1e12 }, days(3), { onFailure });
@@ -619,18 +655,20 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       what: 'delivered',
       count: 1,
     });
-    await addCounts(database, [count(30, 0), count(30, 1), count(25, 5), count(23, 1)]);
-    await addCounts(database, [count(30, 2), count(0, 29), count(0, 7, 'dst_2')]);
+    const add = (...counts: MinuteCount[]) =>
+      database.transaction((queries) => addCounts(queries, new CountSums(counts)));
+    await add(count(30, 0), count(30, 1), count(25, 5), count(23, 1));
+    await add(count(30, 2), count(0, 29), count(0, 7, 'dst_2'));
     const since = (hours: number) => ({ sinceMs: (1_000 - hours) * HOUR, untilMs: nowMs });
     const sums = async (span = since(40)) =>
-      (await countsBetween(database, span)).map(({ destination, count: sum }) => [
-        destination,
-        sum,
-      ]);
-    const steps = async (stepMs: number, destination?: string, span = since(40)) =>
-      (await countsInSteps(database, { ...span, stepMs, destination })).map(
-        ({ at, count: sum }) => [1_000 - at / HOUR, sum],
+      (await countsBetween(database, span, ['dst_1', 'dst_2'])).map(
+        ({ destination, delivered }) => [destination, delivered],
       );
+    const steps = async (stepMs: number, destination?: string, span = since(40)) =>
+      (await countsInSteps(database, { ...span, stepMs, destination })).map(({ at, delivered }) => [
+        1_000 - at / HOUR,
+        delivered,
+      ]);
     const rows = async () =>
       (await database.query<{ rows: number }>('select count(*) as rows from waypost.counts'))[0]!;
     const check = async () => {
@@ -659,12 +697,10 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const all = (await rows()).rows;
     const keep = { sinceMs: 0, maxBytes: 1e9 };
     await keepCounts(database, keep, nowMs);
-    expect((await rows()).rows).toBe(all - 8);
+    // The four minutes before the last day went, of one destination and of all. The hours came.
+    expect((await rows()).rows).toBe(all - 8 + 2 * 4);
     await check();
-    await addCounts(database, [
-      { ...count(30, 7), count: 2 },
-      { ...count(30, 7), count: -2 },
-    ]);
+    await add({ ...count(30, 7), count: 2 }, { ...count(30, 7), count: -2 });
     await check();
     await keepCounts(database, { ...keep, sinceMs: nowMs - 24 * HOUR }, nowMs);
     expect(new Map((await sums()) as [string, number][])).toEqual(
@@ -676,16 +712,18 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await database.query('analyze waypost.counts');
     await keepCounts(database, { ...keep, maxBytes: 4 * 9 * 181 }, nowMs);
     // The latest minutes and the hours of the day remain, after its other minutes were too much.
-    expect((await rows()).rows).toBe(7);
+    expect((await rows()).rows).toBe(8);
     expect(new Map((await sums()) as [string, number][]).get('dst_2')).toBe(1);
-    // Afterwards there is room, and a late count is alone in one of the minutes that went.
-    const before = await sums();
+    // Afterwards there is room, and a late count comes for one of the minutes that went.
     await keepCounts(database, keep, nowMs);
-    await addCounts(database, [
-      { ...count(20, 7), count: 2 },
-      { ...count(20, 7), count: -2 },
-    ]);
-    expect(await sums()).toEqual(before);
+    await add(count(23, 7, 'dst_2'), count(20, 7, 'dst_2'));
+    for (const stepMs of [HOUR, HOUR / 2]) {
+      expect(await steps(stepMs)).toEqual([
+        [23, 2],
+        [20, 1],
+        [0, 2],
+      ]);
+    }
   });
 
   test('finds every delivery of one moment once, whatever its collation is', async () => {
@@ -1033,7 +1071,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
     test('and a database that refuses a row stores none of them', async () => {
       const admit = async ({ query }: Transaction) => {
-        await query('alter table waypost.counts add constraint nothing check (count < 0)');
+        await query('alter table waypost.counts add constraint nothing check (attempts < 0)');
         return () => true;
       };
       const refused = storeEvents(database, [failure(1, 'one')], parts, admit);
@@ -1171,13 +1209,19 @@ describe.each(Object.keys(kinds))('%s', (name) => {
 
   test('updates stored positions only from their current values, all of them or none', async () => {
     const since = { sinceMs: 1, readMs: 1 };
-    await beginPositions(database, 'one', [{ partition: 0, next: 5, ...since }]);
+    const unnamed = { last: null, ...since };
+    await beginPositions(database, 'one', [{ partition: 0, next: 5, ...unnamed }]);
     await beginPositions(database, 'one', [
-      { partition: 0, next: 9, ...since },
-      { partition: 1, next: 2, ...since },
+      { partition: 0, next: 9, ...unnamed },
+      { partition: 1, next: 2, ...unnamed },
     ]);
-    await beginPositions(database, 'two', [{ partition: 0, next: 3, ...since }]);
-    const move = (...moves: { partition: number; from: number; to: number }[]) =>
+    await beginPositions(database, 'two', [{ partition: 0, next: 3, ...unnamed }]);
+    /** The place behind a record that a leader of this epoch appended. */
+    const place = (next: number, epoch?: number): Move['from'] => ({
+      next,
+      last: epoch === undefined ? null : [next - 1, epoch, 7],
+    });
+    const move = (...moves: Omit<Move, 'readMs'>[]) =>
       database.transaction((queries) =>
         movePositions(
           queries,
@@ -1185,13 +1229,13 @@ describe.each(Object.keys(kinds))('%s', (name) => {
           moves.map((each) => ({ ...each, readMs: 7 })),
         ),
       );
-    expect(await move({ partition: 0, from: 5, to: 8 }, { partition: 1, from: 2, to: 0 })).toBe(
-      true,
-    );
-    expect(await move({ partition: 0, from: 8, to: 9 }, { partition: 1, from: 2, to: 3 })).toBe(
-      false,
-    );
-    expect(await move({ partition: 2, from: 0, to: 1 })).toBe(false);
+    const both = { partition: 0, from: place(5), to: place(8, 0) };
+    expect(await move(both, { partition: 1, from: place(2), to: place(0, 0) })).toBe(true);
+    const onlyOne = { partition: 0, from: place(8, 0), to: place(9, 0) };
+    expect(await move(onlyOne, { partition: 1, from: place(2), to: place(3, 0) })).toBe(false);
+    expect(await move({ partition: 2, from: place(0), to: place(1, 0) })).toBe(false);
+    // Another log, in which other records have the same offsets.
+    expect(await move({ partition: 0, from: place(8, 1), to: place(9, 1) })).toBe(false);
     const next = async (reader: string) =>
       [...(await readPositions(database, reader)).values()].map((each) => each.next);
     expect([await next('one'), await next('two')]).toEqual([[8, 0], [3]]);

@@ -205,11 +205,12 @@ async function prepare(system: System, sink: Sink) {
   sink.on('/long', (_, nth) => ({ status: nth % 3 === 0 ? 200 : 425, body: LONG_RESPONSE }));
   sink.on('/gone', { status: 410 });
   const filter = 'messageId.matches("[0-9a-f-]*[0-7][0-9a-f-]{20}[g-z]")';
+  const common = { sources, signature: { ed25519: true } };
   const destinations = await Promise.all([
-    system.createDestination({ sources, webhooks: [{ url: sink.url('/long') }] }),
-    system.createDestination({ sources, webhooks: [{ url: sink.url('/gone') }] }),
+    system.createDestination({ ...common, webhooks: [{ url: sink.url('/long') }] }),
+    system.createDestination({ ...common, webhooks: [{ url: sink.url('/gone') }] }),
     system.createDestination({
-      sources,
+      ...common,
       webhooks: [{ url: 'https://127.0.0.1:9/' }],
       filter,
       paused: true,

@@ -1,4 +1,4 @@
-import { Checkbox, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Stack, TextInput, type TextInputProps } from '@mantine/core';
 import { useState } from 'react';
 import { type Alerts } from '../../../shared/api/operations';
 import { ALERT_LABELS } from '../destination/conflict';
@@ -86,6 +86,13 @@ function emailProblem(problems: ReadonlyMap<string, string>): string | undefined
   return [...problems].find(([field]) => field === 'email' || field.startsWith('email/'))?.[1];
 }
 
+const FIELD_ORDER: NonNullable<TextInputProps['inputWrapperOrder']> = [
+  'label',
+  'input',
+  'description',
+  'error',
+];
+
 interface RulesProps {
   draft: AlertsDraft;
   onChange: (draft: AlertsDraft) => void;
@@ -98,7 +105,10 @@ function Rules({ draft, onChange, problems }: RulesProps) {
     onChange: (event: { target: { value: string } }) =>
       onChange({ ...draft, [name]: event.target.value.trim() }),
     error: problems.get(name),
+    // Beside each other the inputs stand in one line, however long their hints are.
+    inputWrapperOrder: FIELD_ORDER,
   });
+  const isToNobody = draft.webhooks.length === 0 && draft.email === '';
   return (
     <>
       <div className="filters">
@@ -120,7 +130,7 @@ function Rules({ draft, onChange, problems }: RulesProps) {
       </div>
       <Checkbox
         label={words.sendAlerts}
-        description={words.sendAlertsHint}
+        description={isToNobody ? words.sendAlertsToNobody : words.sendAlertsHint}
         checked={draft.enabled}
         onChange={(event) => onChange({ ...draft, enabled: event.target.checked })}
       />

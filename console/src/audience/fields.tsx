@@ -1,7 +1,7 @@
 import { Checkbox, Fieldset, Stack, Text, TextInput } from '@mantine/core';
-import { useAll } from '../lib/api';
+import { useAll, useEntries } from '../lib/api';
 import { useTelling } from '../lib/sources';
-import { EntriesPicker, useEntries } from '../ui/entry-picker';
+import { EntriesPicker } from '../ui/entry-picker';
 import { TextLink } from '../ui/ui';
 import { type CommonDraft, namingOf } from './draft';
 import { text } from '../texts';

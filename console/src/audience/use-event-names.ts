@@ -1,7 +1,7 @@
 import { useQueries } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { call, useRead } from '../lib/api';
-import { useOwnSources } from '../lib/sources';
+import { useTelling } from '../lib/sources';
 import { type SeenNames, suggestionsOf } from './suggestions';
 
 /** Limits the requests: each source needs one. */
@@ -14,8 +14,14 @@ const MINUTE_MS = 60_000;
  * without it.
  */
 export function useEventNames(sources: readonly string[] | null): SeenNames {
-  const own = useOwnSources();
-  const asked = (sources ?? [...own.keys()]).slice(0, MAX_SOURCES);
+  const telling = useTelling();
+  const latest = useRead(
+    'GET /sources',
+    { query: { sort: '-lastCall', limit: MAX_SOURCES } },
+    { enabled: sources === null },
+  );
+  const own = latest.data?.data.data.map(({ id }) => id).filter((id) => !telling.has(id));
+  const asked = (sources ?? own ?? []).slice(0, MAX_SOURCES);
   const counted = useQueries({
     queries: asked.map((id) => ({
       queryKey: ['GET /sources/{id}/events', { id }],

@@ -3,43 +3,48 @@ import { everyStep } from '../lib/series';
 
 /** The bars above the list of deliveries, and the time that somebody drags over. Pure. */
 
-/** What the bars can count: their numbers know neither users nor codes. */
-const COUNTED = ['destination', 'status', 'since', 'until', 'endedSince', 'endedUntil'];
-const STATUSES = ['', 'delivered', 'dead'];
+/** An end that is counted over time. */
+export type End = 'delivered' | 'partlyDelivered' | 'dead' | 'cancelled';
 
-/** @param filters as the address has them. @returns whether the bars count what the list shows */
-export function hasBars(filters: string): boolean {
+/** What the bars can count: their numbers know neither users nor codes. */
+const COUNTED = ['destination', 'status', 'since', 'until', 'endedSince', 'endedUntil', 'counted'];
+/** The ends that make up the list of a status. Of those under way nothing has ended. */
+const ENDS: Readonly<Record<string, readonly End[] | undefined>> = {
+  '': ['delivered', 'dead', 'cancelled'],
+  delivered: ['delivered'],
+  partly_delivered: ['partlyDelivered'],
+  dead: ['dead'],
+  cancelled: ['cancelled'],
+};
+
+/**
+ * @param filters as the address has them
+ * @returns the ends to count; none if the bars would count what the list does not show
+ */
+export function endsOf(filters: string): readonly End[] {
   const set = new URLSearchParams(filters);
   const isCounted = [...set.keys()].every((name) => COUNTED.includes(name));
-  return isCounted && STATUSES.includes(set.get('status') ?? '');
-}
-
-/** Returns the filters of time: a dead delivery has the time of its end. */
-export function timesOf(status: string) {
-  return status === 'dead'
-    ? ({ since: 'endedSince', until: 'endedUntil' } as const)
-    : ({ since: 'since', until: 'until' } as const);
+  return (isCounted && ENDS[set.get('status') ?? '']) || [];
 }
 
 export interface Bar {
   at: string;
   /** end of the bar, and start of the next one */
   until: string;
-  delivered: number;
-  dead: number;
+  /** how many ended, in the order of the ends */
+  counts: readonly number[];
 }
 
-/** Returns a bar for each step, with the numbers that the status selects. */
+/** Returns a bar for each step. */
 export function barsOf(
   counted: Pick<Overview, 'since' | 'stepSeconds' | 'series'>,
-  status: string,
+  ends: readonly End[],
   endMs: number,
 ): Bar[] {
   return everyStep(counted, counted.series, endMs).map(({ at, until, found }) => ({
     at,
     until,
-    delivered: status === 'dead' ? 0 : (found?.delivered ?? 0),
-    dead: status === 'delivered' ? 0 : (found?.dead ?? 0),
+    counts: ends.map((end) => found?.[end] ?? 0),
   }));
 }
 

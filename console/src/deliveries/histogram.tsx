@@ -2,8 +2,9 @@ import { type PointerEvent, useState } from 'react';
 import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { clock, count } from '../lib/labels';
+import { useMay } from '../lib/session';
 import { type Filters } from '../ui/filters';
-import { type Bar, barAt, barsOf, hasBars, timesOf } from './bars';
+import { type Bar, barAt, barsOf, type End, endsOf } from './bars';
 import { timeOf } from './search';
 import { text } from '../texts';
 
@@ -12,6 +13,8 @@ const words = text.watch.histogram;
 const LOOK_AGAIN_MS = 30_000;
 /** Where the list shows all times. */
 const USUAL = '24h';
+/** No destination has this id: the answer has the counts of all, and no rows. */
+const NO_ROWS = 'none';
 
 interface Props {
   filters: Filters;
@@ -23,35 +26,45 @@ interface Props {
  * those of that time. The field beside the search does the same by keyboard.
  */
 export function Histogram({ filters, destination = filters.get('destination') }: Props) {
-  const status = filters.get('status');
-  const names = timesOf(status);
-  const [since, until] = [filters.get(names.since) || USUAL, filters.get(names.until)];
-  const enabled = hasBars(filters.text);
+  const ends = endsOf(filters.text);
+  const since = filters.get('endedSince') || filters.get('since') || USUAL;
+  const until = filters.get('endedUntil') || filters.get('until');
+  const enabled = useMay('GET /overview') && ends.length > 0;
   const query = {
     since: timeOf(since, Date.now()),
+    ids: NO_ROWS,
     ...defined({
       until: until === '' ? undefined : timeOf(until, Date.now()),
       destination: destination === '' ? undefined : destination,
-      ids: destination === '' ? undefined : destination,
     }),
   };
   const read = useRead('GET /overview', { query }, { every: LOOK_AGAIN_MS, keep: true, enabled });
   if (!enabled || !read.data) return null;
   const endMs = query.until === undefined ? Date.now() : Date.parse(query.until);
-  const bars = barsOf(read.data.data, status, endMs);
-  if (bars.every(({ delivered, dead }) => delivered + dead === 0)) return null;
+  const bars = barsOf(read.data.data, ends, endMs);
+  if (bars.every(({ counts }) => sumOf(counts) === 0)) return null;
   return (
     <Bars
+      ends={ends}
       bars={bars}
       endMs={endMs}
       onChoose={(first, last) =>
-        filters.go({ after: '', page: '', [names.since]: first.at, [names.until]: last.until })
+        filters.go({
+          after: '',
+          page: '',
+          since: '',
+          until: '',
+          endedSince: first.at,
+          endedUntil: last.until,
+          counted: 'true',
+        })
       }
     />
   );
 }
 
 interface BarsProps {
+  ends: readonly End[];
   bars: readonly Bar[];
   endMs: number;
   onChoose: (first: Bar, last: Bar) => void;
@@ -61,12 +74,20 @@ const STEP = 4;
 const GAP = 0.6;
 const HEIGHT = 40;
 
-function Bars({ bars, endMs, onChoose }: BarsProps) {
+const CLASSES: Readonly<Record<End, string>> = {
+  delivered: 'spark-good',
+  partlyDelivered: 'spark-wait',
+  dead: 'spark-lost',
+  cancelled: 'spark-calm',
+};
+
+function Bars({ ends, bars, endMs, onChoose }: BarsProps) {
   const [drag, setDrag] = useState<{ from: number; to: number }>();
-  const most = Math.max(...bars.map(({ delivered, dead }) => delivered + dead));
+  const most = Math.max(...bars.map(({ counts }) => sumOf(counts)));
   const height = (n: number) => (n / most) * HEIGHT;
-  const sum = (what: 'delivered' | 'dead') =>
-    count(bars.reduce((total, bar) => total + bar[what], 0));
+  const summary = words.summary(
+    ends.map((end, e) => words.ends[end](count(sumOf(bars.map(({ counts }) => counts[e] ?? 0))))),
+  );
   const [first, last] = drag
     ? [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)]
     : [0, -1];
@@ -85,7 +106,7 @@ function Bars({ bars, endMs, onChoose }: BarsProps) {
         viewBox={`0 0 ${bars.length * STEP} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={words.summary(sum('delivered'), sum('dead'))}
+        aria-label={summary}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
           const at = indexOf(event);
@@ -103,30 +124,30 @@ function Bars({ bars, endMs, onChoose }: BarsProps) {
             height={HEIGHT}
           />
         )}
-        {bars.map(({ at, delivered, dead }, i) => (
+        {bars.map(({ at, counts }, i) => (
           <g key={at}>
-            <rect
-              className="spark-good"
-              x={i * STEP}
-              y={HEIGHT - height(delivered)}
-              width={STEP - GAP}
-              height={height(delivered)}
-            />
-            <rect
-              className="spark-lost"
-              x={i * STEP}
-              y={HEIGHT - height(delivered + dead)}
-              width={STEP - GAP}
-              height={height(dead)}
-            />
+            {ends.map((each, e) => (
+              <rect
+                key={each}
+                className={CLASSES[each]}
+                x={i * STEP}
+                y={HEIGHT - height(sumOf(counts.slice(0, e + 1)))}
+                width={STEP - GAP}
+                height={height(counts[e] ?? 0)}
+              />
+            ))}
           </g>
         ))}
       </svg>
       <figcaption>
         <span>{clock(bars[0]?.at ?? '', endMs)}</span>
-        <span>{words.summary(sum('delivered'), sum('dead'))}</span>
+        <span>{summary}</span>
         <span>{clock(new Date(endMs).toISOString(), endMs)}</span>
       </figcaption>
     </figure>
   );
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, n) => sum + n, 0);
 }

@@ -41,6 +41,7 @@ const FILTERS = [
   'until',
   'endedSince',
   'endedUntil',
+  'counted',
   'after',
 ] as const;
 
@@ -109,21 +110,17 @@ function useTotal({ after: _, ...query }: Query) {
 /** The shortest text that the API searches for. */
 const MIN_SEARCH = 3;
 
-/**
- * Returns the filters for the API, without a search that the user has only begun to type. The time
- * of the end finds dead deliveries only, so another status sets it aside.
- */
+/** Returns the filters for the API, without a search that the user has only begun to type. */
 function queryOf(filters: Filters, destination: string | undefined) {
-  const { q, endedSince, endedUntil, ...others } = filters.query(FILTERS);
+  const { q, ...others } = filters.query(FILTERS);
   const time = (name: 'since' | 'until') =>
     filters.get(name) === '' ? undefined : timeOf(filters.get(name), Date.now());
   const query = {
     ...others,
     ...defined({ destination, since: time('since'), until: time('until') }),
   };
-  const ended = filters.get('status') === 'dead' ? defined({ endedSince, endedUntil }) : {};
   const searched = filters.get('q').length < MIN_SEARCH ? {} : { q };
-  return { ...query, ...ended, ...searched };
+  return { ...query, ...searched };
 }
 
 /** Says which part of the past a search covers. */

@@ -2,9 +2,9 @@ import { Combobox, Pill, PillsInput, Text, useCombobox } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useEffect, useRef, useState } from 'react';
 import { FILTER_STATUSES } from '../../../shared/model/reasons';
-import { call } from '../lib/api';
+import { call, type EntryKind, useEntries } from '../lib/api';
 import { absolute, stateInWords, TYPES } from '../lib/labels';
-import { type EntryKind, useEntries, useEntriesWith } from '../ui/entry-picker';
+import { useEntriesWith } from '../ui/entry-picker';
 import { type Filters } from '../ui/filters';
 import { checked, type Key, KEYS, parseSearch, type Problem, type Token } from './search';
 import { text } from '../texts';
@@ -90,7 +90,7 @@ export function SearchField({ filters, fixed }: Props) {
             {chips.map((key) => (
               <Chip key={key} of={key} filters={filters} />
             ))}
-            {ENDED.map(
+            {LINKED.map(
               (key) => filters.get(key) !== '' && <Chip key={key} of={key} filters={filters} />,
             )}
             <Combobox.EventsTarget>
@@ -147,10 +147,10 @@ export function SearchField({ filters, fixed }: Props) {
   );
 }
 
-/** A chart sets these, and nobody types them. */
-const ENDED = ['endedSince', 'endedUntil'] as const;
+/** A chart or a number that leads here sets these, and nobody types them. */
+const LINKED = ['endedSince', 'endedUntil', 'counted'] as const;
 
-function Chip({ of: key, filters }: { of: Key | (typeof ENDED)[number]; filters: Filters }) {
+function Chip({ of: key, filters }: { of: Key | (typeof LINKED)[number]; filters: Filters }) {
   const value = filters.get(key);
   const kind = kindOf(key);
   const entries = useEntries(kind ?? 'sources', kind === undefined ? [] : [value]);

@@ -1,9 +1,11 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { type DestinationHealth } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { count, causeInWords, latency, rateInWords } from '../lib/labels';
 import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
+import { Marks, useMarks } from '../ui/marks';
 import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
 import { Tile } from '../ui/tile';
 import { number, Pill, Table, TextLink, Unread, Waiting as Loading, When } from '../ui/ui';
@@ -41,11 +43,12 @@ export function Health({ destination: id }: { destination: string }) {
     { every: LOOK_AGAIN_MS, keep: true },
   );
   const endMs = zoom ? Date.parse(zoom.until) : Date.now();
+  const marks = useMarks({ destination: id, since: zoom?.since ?? since, until: zoom?.until });
   return (
     <>
       <section aria-label={words.health}>
         {read.data && !read.error ? (
-          <Facts health={read.data.data} destination={id} endMs={endMs} />
+          <Facts health={read.data.data} destination={id} zoom={zoom} endMs={endMs} />
         ) : (
           <Unread read={read} what={words.theHealth} />
         )}
@@ -79,9 +82,11 @@ export function Health({ destination: id }: { destination: string }) {
                 whole={read.data.data.latencyMs}
                 endMs={endMs}
                 only={id}
+                marks={marks}
                 onZoom={setZoom}
               />
             </div>
+            <Marks marks={marks} />
             <StepTable counted={read.data.data} endMs={endMs} only={id} />
           </Suspense>
         </div>
@@ -94,15 +99,17 @@ export function Health({ destination: id }: { destination: string }) {
 interface FactsProps {
   health: DestinationHealth;
   destination: string;
+  /** undefined: up to now */
+  zoom: Range | undefined;
   /** end of the shown time, ms since 1970 */
   endMs: number;
 }
 
-function Facts({ health, destination, endMs }: FactsProps) {
+function Facts({ health, destination, zoom, endMs }: FactsProps) {
   const { successRate, perSecond, latencyMs, lastError, waiting, oldestWaitingAt } = health;
   const steps = everyStep(health, health.series, endMs).map(({ found }) => found);
   const dead = steps.reduce((sum, step) => sum + (step?.dead ?? 0), 0);
-  const range = { since: health.since };
+  const range = { since: health.since, ...defined({ until: zoom?.until }) };
   return (
     <>
       {lastError !== null && (

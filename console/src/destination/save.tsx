@@ -139,11 +139,13 @@ export function SaveButton({ busy, changed, problem }: SaveProps) {
 }
 
 function Row({ of: { field, name, before, theirs, mine } }: { of: Difference }) {
-  const names = useNames(field === 'destinations' ? 'destinations' : 'sources');
+  const kind = field === 'sources' || field === 'destinations' ? field : undefined;
+  const idsIn = (text: string) => text.split(', ').filter((id) => id !== '');
+  const ids = kind ? [before, theirs, mine ?? ''].flatMap(idsIn) : [];
+  const names = useNames(kind ?? 'sources', ids);
   const say = (text: string) =>
-    field === 'sources' || field === 'destinations'
-      ? text
-          .split(', ')
+    kind
+      ? idsIn(text)
           .map((id) => names.get(id) ?? id)
           .join(', ')
       : text;

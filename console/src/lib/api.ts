@@ -2,6 +2,7 @@ import {
   keepPreviousData,
   QueryClient,
   useMutation,
+  useQueries,
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
@@ -109,36 +110,64 @@ export function useChange<N extends ChangeName>(name: N, options: ChangeOptions<
   });
 }
 
-interface Entries {
-  sources: Source;
-  destinations: Destination;
+interface Definitions {
   audiences: Audience;
   'computed-traits': ComputedTrait;
 }
-type Kind = keyof Entries;
+type Kind = keyof Definitions;
 
 /**
- * Reads all entries of a kind, up to a number that a person can choose from; undefined until then.
+ * Reads all definitions of a kind, which are few, up to a number that a person can choose from;
+ * undefined until then.
  */
-export function useAll<K extends Kind>(kind: K, enabled = true): Entries[K][] | undefined {
+export function useAll<K extends Kind>(kind: K): Definitions[K][] | undefined {
   return useQuery({
     queryKey: [`GET /${kind}`, 'all'],
     queryFn: () => allOf(kind),
     staleTime: 10_000,
-    enabled,
   }).data;
 }
 
-/** Names by id. */
-export function useNames(kind: Kind): ReadonlyMap<string, string> {
-  return new Map(useAll(kind)?.map(({ id, name }) => [id, name]));
+export type EntryKind = 'destinations' | 'sources';
+export type Entry = Pick<Destination | Source, 'id' | 'name' | 'enabled'>;
+
+/** The most ids that one request names. */
+const MOST_IDS = 200;
+
+/** Returns entries by id, as far as they are read. An id without an entry was deleted. */
+export function useEntries(kind: EntryKind, ids: readonly string[]): ReadonlyMap<string, Entry> {
+  const name = `GET /${kind}` as const;
+  // In one order, so that another order of the same ids is no other question.
+  const asked = [...new Set(ids)].sort();
+  const pages = Array.from({ length: Math.ceil(asked.length / MOST_IDS) }, (_, i) =>
+    asked.slice(i * MOST_IDS, (i + 1) * MOST_IDS).join(','),
+  );
+  const read = useQueries({
+    queries: pages.map((page) => {
+      const query = { ids: page, limit: MOST_IDS };
+      return {
+        queryKey: [name, { query }],
+        queryFn: () => call<'GET /sources' | 'GET /destinations'>(name, { query }),
+        staleTime: 10_000,
+        placeholderData: keepPreviousData,
+      };
+    }),
+  });
+  const entries = read.flatMap(({ data }): readonly Entry[] => data?.data.data ?? []);
+  return new Map(entries.map((entry) => [entry.id, entry]));
+}
+
+/** Returns the names of these entries, as far as they are read. */
+export function useNames(kind: EntryKind, ids: readonly string[]): ReadonlyMap<string, string> {
+  const entries = useEntries(kind, ids);
+  return new Map([...entries].map(([id, { name }]) => [id, name]));
 }
 
 /** Longer lists are not useful to choose from. */
 const MAX_PAGES = 5;
 
-async function allOf<K extends Kind>(kind: K): Promise<Entries[K][]> {
-  const all: Entries[K][] = [];
+async function allOf<K extends Kind>(kind: K): Promise<Definitions[K][]> {
+  const all: Definitions[K][] = [];
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const query = {
@@ -146,7 +175,7 @@ async function allOf<K extends Kind>(kind: K): Promise<Entries[K][]> {
       ...defined({ after }),
     };
     const { data } = await call<`GET /${Kind}`>(`GET /${kind}`, { query });
-    all.push(...(data.data as Entries[K][]));
+    all.push(...(data.data as Definitions[K][]));
     if (data.next === null) break;
     after = data.next;
   }

@@ -21,26 +21,29 @@ export interface Range {
 }
 
 /**
- * Returns the address of the deliveries that were accepted in a part of the time. For dead
- * deliveries the time of their end counts, which may be hours later.
+ * Returns the address of the deliveries that a figure counts: those that ended in a part of the
+ * time, which may be hours after their acceptance, or those that are under way.
  * @param destination empty: of all
- * @param range without an end: up to now; without a start: all
+ * @param range without an end: up to now; without a start: all. Empty for those under way
  */
 export function listOf(
   destination: string,
   { since, until }: Partial<Range>,
   status?: FilterStatus,
 ): string {
-  const isDead = status === 'dead';
   const filters = defined({
     destination: destination !== '' ? destination : undefined,
     status,
-    since: isDead ? undefined : since,
-    until: isDead ? undefined : until,
-    endedSince: isDead ? since : undefined,
-    endedUntil: isDead ? until : undefined,
+    endedSince: since,
+    endedUntil: until,
+    counted: 'true',
   });
   return `/deliveries?${new URLSearchParams(filters).toString()}`;
+}
+
+/** Returns the address of the deliveries whose calls were accepted in a part of the time. */
+export function listOfAccepted({ since, until }: Range): string {
+  return `/deliveries?${new URLSearchParams({ since, until }).toString()}`;
 }
 
 interface Span {
@@ -127,6 +130,29 @@ export function timeTicks(keys: readonly string[], stepSeconds: number): TimeTic
     const isNewDay = previous !== undefined && nth(i, DAY_SECONDS) !== nth(previous.i, DAY_SECONDS);
     return { at, label: stepLabel(at, isNewDay || seconds >= DAY_SECONDS ? DAY_SECONDS : 0) };
   });
+}
+
+/** Fewer bars would be blocks. */
+const LEAST_BARS = 6;
+
+/**
+ * Returns the steps of a trend since something exists, and a few before it if there are fewer.
+ * @param since start of the trend
+ */
+export function sinceCreation(
+  trend: {
+    stepSeconds: number;
+    delivered: readonly number[];
+    failedAttempts: readonly number[];
+  },
+  since: string | undefined,
+  createdAt: string,
+): { delivered: readonly number[]; failed: readonly number[] } {
+  const { delivered, failedAttempts, stepSeconds } = trend;
+  const ageMs = Date.parse(createdAt) - Date.parse(since ?? '');
+  const before = Math.max(0, Math.floor(ageMs / 1_000 / stepSeconds) || 0);
+  const first = Math.min(before, Math.max(0, delivered.length - LEAST_BARS));
+  return { delivered: delivered.slice(first), failed: failedAttempts.slice(first) };
 }
 
 /** Round distances between the ticks of an axis of time, ms. */

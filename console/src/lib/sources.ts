@@ -27,12 +27,3 @@ export function useTelling(): ReadonlyMap<string, Telling> {
     [audiences, traits],
   );
 }
-
-/** Returns the names of the other sources, by id. */
-export function useOwnSources(): ReadonlyMap<string, string> {
-  const [sources, telling] = [useAll('sources'), useTelling()];
-  return useMemo(
-    () => new Map(sources?.filter(({ id }) => !telling.has(id)).map(({ id, name }) => [id, name])),
-    [sources, telling],
-  );
-}

@@ -7,8 +7,9 @@ import { COMPUTE_WORDS } from '../audience/labels';
 import { useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
+import { MOST_NAMED, namesInShort } from '../lib/names';
 import { Pager, useFilters } from '../ui/filters';
-import { Empty, LinkButton, Page, Table, TextLink, Unread, When } from '../ui/ui';
+import { Empty, LinkButton, NameLink, Page, Table, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.setup.audiences;
@@ -25,6 +26,7 @@ export function Audiences() {
     { every: LOOK_AGAIN_MS, keep: true },
   );
   const found = read.data?.data;
+  const names = useShownNames(found?.data ?? []);
   return (
     <Lists
       make={{ to: '/audiences/new', label: words.buildAudience }}
@@ -47,7 +49,7 @@ export function Audiences() {
           ]}
         >
           {found.data.map((audience) => (
-            <Line key={audience.id} of={audience} to={`/audiences/${audience.id}`} />
+            <Line key={audience.id} of={audience} to={`/audiences/${audience.id}`} names={names} />
           ))}
         </Table>
       )}
@@ -72,6 +74,7 @@ export function ComputedTraits() {
   const query = filters.query(['after']);
   const read = useRead('GET /computed-traits', { query }, { every: LOOK_AGAIN_MS, keep: true });
   const found = read.data?.data;
+  const names = useShownNames(found?.data ?? []);
   return (
     <Lists
       make={{ to: '/audiences/traits/new', label: words.computeTrait }}
@@ -95,7 +98,7 @@ export function ComputedTraits() {
           ]}
         >
           {found.data.map((trait) => (
-            <Line key={trait.id} of={trait} to={`/audiences/traits/${trait.id}`}>
+            <Line key={trait.id} of={trait} to={`/audiences/traits/${trait.id}`} names={names}>
               <td>
                 {COMPUTE_WORDS[trait.compute]}: {trait.event}
               </td>
@@ -146,21 +149,27 @@ function Lists({ make, any, children }: ListsProps) {
   );
 }
 
-function Line({
-  of,
-  to,
-  children,
-}: {
+/** Returns the names of the destinations that the rows show. */
+function useShownNames(rows: readonly Pick<Audience, 'destinations'>[]) {
+  return useNames(
+    'destinations',
+    rows.flatMap(({ destinations }) => destinations.slice(0, MOST_NAMED)),
+  );
+}
+
+interface LineProps {
   of: Audience | ComputedTrait;
   to: string;
+  names: ReadonlyMap<string, string>;
   children?: ReactNode;
-}) {
-  const names = useNames('destinations');
+}
+
+function Line({ of, to, names, children }: LineProps) {
   const { name, key, status, destinations } = of;
   return (
     <tr>
       <td>
-        <TextLink to={to}>{name}</TextLink>
+        <NameLink to={to} name={name} />
       </td>
       <td className="break">
         <code>{key}</code>
@@ -172,7 +181,7 @@ function Line({
       <td>
         <When at={status.lastSync?.at ?? null} />
       </td>
-      <td>{destinations.map((id) => names.get(id) ?? id).join(', ') || words.none}</td>
+      <td>{namesInShort(destinations, names) || words.none}</td>
       {children}
     </tr>
   );

@@ -1,3 +1,4 @@
+import { Checkbox } from '@mantine/core';
 import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { type Audit as Response } from '../../../shared/api/operations';
 import { DESTINATION_LABELS, type FieldNames } from '../destination/conflict';
@@ -15,22 +16,25 @@ import {
   useFilters,
 } from '../ui/filters';
 import { json } from '../ui/code';
-import { AdminsOnly, Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { AdminsOnly, Empty, NameLink, Page, Pill, Table, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.administration.audit;
 
-const FILTERS = ['kind', 'entry', 'by', 'since', 'until', 'after'] as const;
+const FILTERS = ['kind', 'entry', 'by', 'sessions', 'since', 'until', 'after'] as const;
 
 /** The audit log. Secrets read *** before and after. */
 export function Audit() {
   const filters = useFilters();
   const admin = useMay('GET /audit');
-  const read = useRead(
-    'GET /audit',
-    { query: { ...filters.query(FILTERS), total: 'true' } },
-    { enabled: admin, keep: true },
-  );
+  // Otherwise the sessions of a busy day hide what changed.
+  const withSessions = filters.get('sessions') === 'true' || filters.get('kind') === 'session';
+  const query = {
+    ...filters.query(FILTERS),
+    sessions: withSessions ? ('true' as const) : ('false' as const),
+    total: 'true' as const,
+  };
+  const read = useRead('GET /audit', { query }, { enabled: admin, keep: true });
   if (!admin) return <AdminsOnly title={words.audit} />;
   return (
     <Page title={words.audit}>
@@ -45,6 +49,12 @@ export function Audit() {
         />
         <TimeFilter filters={filters} name="since" label={words.from} />
         <TimeFilter filters={filters} name="until" label={words.before} />
+        <Checkbox
+          className="beside-field"
+          label={words.withSessions}
+          checked={withSessions}
+          onChange={(event) => filters.set('sessions', event.target.checked ? 'true' : '')}
+        />
       </FilterBar>
       {!read.data || read.error ? (
         <Unread read={read} what={words.theAudit} />
@@ -137,11 +147,15 @@ function Row({ change }: { change: Change }) {
         <When at={change.at} />
       </td>
       <td>
-        {personInWords(change.by.name)} ({roleInWords(change.by.role)})
+        <bdi>{personInWords(change.by.name)}</bdi> ({roleInWords(change.by.role)})
       </td>
       <td>
         <Pill kind={change.action} /> {codeInWords(change.kind)}{' '}
-        {place === undefined ? change.name : <TextLink to={place}>{change.name}</TextLink>}
+        {place === undefined ? (
+          <bdi>{change.name}</bdi>
+        ) : (
+          <NameLink to={place} name={change.name} />
+        )}
       </td>
       <td>
         {change.changes.length > FEW ? (

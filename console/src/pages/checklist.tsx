@@ -1,9 +1,9 @@
 import { Button, Text } from '@mantine/core';
 import { useState } from 'react';
-import { useAll, useRead } from '../lib/api';
+import { useRead } from '../lib/api';
 import { checklistOf } from '../lib/checklist';
 import { useIsAdmin } from '../lib/session';
-import { useOwnSources } from '../lib/sources';
+import { useTelling } from '../lib/sources';
 import { Icon } from '../ui/icons';
 import { TextLink } from '../ui/ui';
 import { text } from '../texts';
@@ -12,6 +12,7 @@ const words = text.setup.checklist;
 
 const HIDDEN = 'waypost.checklist.hidden';
 const LOOK_AGAIN_MS = 10_000;
+const FIRST = 20;
 
 /**
  * The first steps, for administrators: it stays until all are done or the user hides it in this
@@ -33,14 +34,18 @@ export function Checklist() {
 }
 
 function Steps({ onHide }: { onHide: () => void }) {
-  const [sources, destinations] = [useOwnSources(), useAll('destinations')];
+  const telling = useTelling();
+  // Whoever has more of them is beyond the first steps.
+  const first = { query: { limit: FIRST } };
+  const sources = useRead('GET /sources', first);
+  const destinations = useRead('GET /destinations', first);
   const alerts = useRead('GET /alerts', {});
   const query = { status: 'delivered' as const, limit: 20 };
   const delivered = useRead('GET /deliveries', { query }, { every: LOOK_AGAIN_MS, keep: true });
-  if (!destinations || !alerts.data || !delivered.data) return null;
+  if (!sources.data || !destinations.data || !alerts.data || !delivered.data) return null;
   const steps = checklistOf({
-    sources: sources.size,
-    destinations,
+    sources: sources.data.data.data.filter(({ id }) => !telling.has(id)).length,
+    destinations: destinations.data.data.data,
     delivered: delivered.data.data.data.some(({ test }) => !test),
     alerts: alerts.data.data,
   });

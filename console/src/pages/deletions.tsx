@@ -4,6 +4,7 @@ import { defined } from '../../../shared/collections/defined';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
+import { MOST_NAMED, namesInShort } from '../lib/names';
 import { Pager, useFilters } from '../ui/filters';
 import { AdminsOnly, Confirmed, Empty, Failure, Page, Table, Unread, When } from '../ui/ui';
 import { text } from '../texts';
@@ -13,17 +14,29 @@ const words = text.administration.deletions;
 /** Deletions of users: the past ones, and a new one. */
 export function Deletions() {
   const filters = useFilters();
+  const [isNew, setNew] = useState(false);
   const may = { read: useMay('GET /deletions'), write: useMay('POST /deletions') };
-  const names = useNames('sources');
   const read = useRead(
     'GET /deletions',
     { query: filters.query(['after']) },
     { enabled: may.read },
   );
+  const shown = read.data?.data.data.flatMap(({ affected }) => affected.slice(0, MOST_NAMED));
+  const names = useNames('sources', shown ?? []);
   if (!may.read) return <AdminsOnly title={words.deletions} />;
   return (
-    <Page title={words.deletions}>
-      {may.write && <NewDeletion />}
+    <Page
+      title={words.deletions}
+      actions={
+        may.write &&
+        !isNew && (
+          <Button variant="default" onClick={() => setNew(true)}>
+            {words.deleteUsers}
+          </Button>
+        )
+      }
+    >
+      {isNew && <NewDeletion />}
       {!read.data || read.error ? (
         <Unread read={read} what={words.list} />
       ) : read.data.data.data.length === 0 ? (
@@ -45,7 +58,7 @@ export function Deletions() {
                 {deletion.users + deletion.visitors >
                   deletion.userIds.length + deletion.anonymousIds.length && ' …'}
               </td>
-              <td>{deletion.affected.map((id) => names.get(id) ?? id).join(', ') || words.none}</td>
+              <td>{namesInShort(deletion.affected, names) || words.none}</td>
               <td>{count(deletion.messages)}</td>
             </tr>
           ))}

@@ -63,7 +63,7 @@ function Loaded({ delivery }: { delivery: Delivery }) {
 
 function Facts({ delivery }: { delivery: Delivery }) {
   const { destination, destinationName, source, userId, messageId } = delivery;
-  const sources = useNames('sources');
+  const sources = useNames('sources', [source]);
   return (
     <section className="card" aria-label={words.facts}>
       <p className="sentence">

@@ -1,14 +1,15 @@
 import { Text } from '@mantine/core';
 import { type Destination, type Overview } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { count, causeInWords, rateInWords, stateInWords } from '../lib/labels';
 import { useReturn } from '../lib/return';
-import { listOf } from '../lib/series';
+import { listOf, sinceCreation } from '../lib/series';
 import { type Filters, Pager, SearchBar, sortable, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
 import { Sparkline } from '../ui/sparkline';
-import { Empty, LinkButton, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Empty, LinkButton, NameLink, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.setup.destinations;
@@ -50,6 +51,7 @@ export function Destinations() {
         <List
           destinations={read.data.data.data}
           health={health.data?.data.data ?? []}
+          since={health.data?.data.since}
           filters={filters}
         />
       ) : (
@@ -65,10 +67,12 @@ type Row = Overview['data'][number];
 interface ListProps {
   destinations: Destination[];
   health: readonly Row[];
+  /** start of the counts of `health` */
+  since: string | undefined;
   filters: Filters;
 }
 
-function List({ destinations, health, filters }: ListProps) {
+function List({ destinations, health, since, filters }: ListProps) {
   const rows = new Map(health.map((row) => [row.destination, row]));
   const list = useReturn(destinations.length > 0);
   if (destinations.length === 0 && filters.any) {
@@ -102,15 +106,17 @@ function List({ destinations, health, filters }: ListProps) {
         {destinations.map((destination) => (
           <tr key={destination.id} data-row={destination.id}>
             <td className="name">
-              <TextLink to={`/destinations/${destination.id}`}>
-                <bdi>{destination.name}</bdi>
-              </TextLink>
+              <NameLink to={`/destinations/${destination.id}`} name={destination.name} />
             </td>
             <td>
               <State of={destination} health={rows.get(destination.id)} />{' '}
               {!destination.hasSharedSecret && <Unsigned />}
             </td>
-            <HealthCells of={rows.get(destination.id)} />
+            <HealthCells
+              of={rows.get(destination.id)}
+              since={since}
+              createdAt={destination.createdAt}
+            />
             <td>{words.ofSources(destination.sources.length)}</td>
             <td className="break url">
               {destination.webhooks.map(({ url }) => url ?? words.unreadable).join(', ')}
@@ -143,14 +149,21 @@ function State({ of: { enabled, paused }, health }: StateProps) {
   return <Pill kind={paused ? 'paused' : (health?.state ?? 'on')} />;
 }
 
-function HealthCells({ of: row }: { of: Row | undefined }) {
+interface CellsProps {
+  of: Row | undefined;
+  /** start of the counts */
+  since: string | undefined;
+  createdAt: string;
+}
+
+function HealthCells({ of: row, since, createdAt }: CellsProps) {
   if (!row) return Array.from({ length: 4 }, (_, i) => <td key={i}>–</td>);
   const { trend, successRate, lastError, oldestWaitingAt, dead } = row;
   const waiting = row.waiting + row.retrying + row.held;
   return (
     <>
       <td className="nowrap">
-        {trend && <Sparkline delivered={trend.delivered} failed={trend.failedAttempts} />}{' '}
+        {trend && <Sparkline {...sinceCreation(trend, since, createdAt)} />}{' '}
         {rateInWords(successRate)}
       </td>
       <td>
@@ -167,7 +180,9 @@ function HealthCells({ of: row }: { of: Row | undefined }) {
         {dead === 0 ? (
           words.none
         ) : (
-          <TextLink to={listOf(row.destination, {}, 'dead')}>{count(dead)}</TextLink>
+          <TextLink to={listOf(row.destination, defined({ since }), 'dead')}>
+            {count(dead)}
+          </TextLink>
         )}
       </td>
       <td className="break">

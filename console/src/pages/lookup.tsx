@@ -37,8 +37,14 @@ export function Lookup() {
 }
 
 function Found({ data, searched }: Response) {
-  const sources = useNames('sources');
-  const destinations = useNames('destinations');
+  const sources = useNames(
+    'sources',
+    data.map(({ source }) => source),
+  );
+  const destinations = useNames(
+    'destinations',
+    data.flatMap((row) => row.destinations.map(({ id }) => id)),
+  );
   const covered = (
     <Text size="sm" role="status">
       {words.searched(<When at={searched.from} exact />, <When at={searched.to} exact />)}

@@ -5,6 +5,7 @@ import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { noticeInWords, placeOf, stateInWords } from '../lib/labels';
 import { groupsOf } from '../lib/notice-groups';
+import { listOf } from '../lib/series';
 import { EntryFilter } from '../ui/entry-picker';
 import {
   ChoiceFilter,
@@ -15,7 +16,7 @@ import {
   useFilters,
 } from '../ui/filters';
 import { Tabs } from '../ui/tabs';
-import { Empty, Failure, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Empty, Failure, NameLink, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.notices;
@@ -134,6 +135,7 @@ function SameOrigin({ notices, onSeen }: SameOriginProps) {
 function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
   const operator = useMay('POST /notices/{id}/acknowledge');
   const { id, at, kind, destination, name, delivery, alert, acknowledged } = notice;
+  const isThere = destination !== null && !notice.destinationDeleted;
   return (
     <tr>
       <td>
@@ -142,7 +144,7 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
       <td>
         <Pill kind={kind} />
       </td>
-      <td>{destination === null ? name : <TextLink to={placeOf(destination)}>{name}</TextLink>}</td>
+      <td>{isThere ? <NameLink to={placeOf(destination)} name={name} /> : <bdi>{name}</bdi>}</td>
       <td className="break">
         <Count notice={notice} />
         <Facts notice={notice} />
@@ -184,10 +186,9 @@ function Count({ notice: { kind, count, deliveries } }: { notice: Notice }) {
   if (count === null) return null;
   if (deliveries === null) return kind === 'profile_full' ? words.fullProfiles(count) + '. ' : null;
   const { destination, status } = deliveries;
-  const query = new URLSearchParams({ destination, status }).toString();
   return (
     <>
-      <TextLink to={`/deliveries?${query}`}>{words.counts[status](count)}</TextLink>
+      <TextLink to={listOf(destination, {}, status)}>{words.counts[status](count)}</TextLink>
       {'. '}
       {kind === 'dead_letters' && replays && (
         <>
@@ -202,7 +203,7 @@ function Count({ notice: { kind, count, deliveries } }: { notice: Notice }) {
 }
 
 function Facts({ notice }: { notice: Notice }) {
-  const { endedAt, kind, failures, error, followedBy } = notice;
+  const { endedAt, kind, failures, error, followedBy, destinationDeleted } = notice;
   const isCounted = kind === 'dead_letters' || kind === 'partly_delivered';
   const isLasting = (LASTING_KINDS as readonly string[]).includes(kind);
   return (
@@ -212,9 +213,10 @@ function Facts({ notice }: { notice: Notice }) {
       {kind === 'failing' && endedAt === null && `${words.failedAttempts(failures)}. `}
       {followedBy !== null && words.followed}
       {isLasting && endedAt !== null && <>{words.overSince(<When at={endedAt} />)}</>}
-      {isCounted && endedAt !== null && followedBy === null && (
+      {isCounted && endedAt !== null && followedBy === null && !destinationDeleted && (
         <>{words.noneLeft(<When at={endedAt} />)}</>
       )}
+      {endedAt !== null && destinationDeleted && words.destinationDeleted}
       {error !== null && <span className="bad">{error}</span>}
     </>
   );

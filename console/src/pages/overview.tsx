@@ -1,11 +1,11 @@
 import { Button, SegmentedControl, Stack, Text } from '@mantine/core';
 import { type ReactNode } from 'react';
 import { type Calls, type Overview as Response } from '../../../shared/api/operations';
-import { compact } from '../../../shared/collections/defined';
-import { needsAttention, pendingOf } from '../../../shared/model/attention';
+import { compact, defined } from '../../../shared/collections/defined';
+import { causeOf, needsAttention, pendingOf } from '../../../shared/model/attention';
 import { useRead } from '../lib/api';
 import { headlineOf } from '../lib/headline';
-import { causeInWords, clock, count, latency } from '../lib/labels';
+import { causeInWords, clock, count, latency, reasonInWords } from '../lib/labels';
 import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
 import { EntryFilter } from '../ui/entry-picker';
@@ -13,7 +13,18 @@ import { type Filters, useFilters } from '../ui/filters';
 import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
 import { Charts } from '../ui/time-charts';
 import { Tile } from '../ui/tile';
-import { Empty, LinkButton, number, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import {
+  Empty,
+  LinkButton,
+  NameLink,
+  number,
+  Page,
+  Pill,
+  Table,
+  TextLink,
+  Unread,
+  When,
+} from '../ui/ui';
 import { Checklist } from './checklist';
 import { text } from '../texts';
 
@@ -115,7 +126,8 @@ function zoomOf(since: string, until: string): Range | undefined {
 
 function Loaded({ overview, calls, only, zoom, onZoom }: Props) {
   const endMs = zoom ? Date.parse(zoom.until) : Date.now();
-  const range = zoom ?? { since: overview.since };
+  // The counts begin with a whole step.
+  const range: CountedTime = { since: overview.since, ...defined({ until: zoom?.until }) };
   const shown = overview.data.filter(({ destination }) => only === '' || destination === only);
   if (overview.data.length === 0) {
     return (
@@ -133,7 +145,14 @@ function Loaded({ overview, calls, only, zoom, onZoom }: Props) {
       <Checklist />
       <NeedsAttention of={shown.filter(needsAttention)} range={range} />
       <Tiles of={overview} rows={shown} only={only} range={range} endMs={endMs} />
-      <Charts overview={overview} calls={calls} only={only} endMs={endMs} onZoom={onZoom} />
+      <Charts
+        overview={overview}
+        calls={calls}
+        only={only}
+        until={zoom?.until}
+        endMs={endMs}
+        onZoom={onZoom}
+      />
       <PerDestination of={shown} all={overview.destinations} range={range} />
     </Stack>
   );
@@ -164,11 +183,14 @@ function Sentence({ of }: { of: Response }) {
 
 type Row = Response['data'][number];
 
+/** The time whose ends are counted: up to now, unless it has an end. */
+type CountedTime = Pick<Range, 'since'> & Partial<Range>;
+
 interface TilesProps {
   of: Response;
   rows: readonly Row[];
   only: string;
-  range: Partial<Range>;
+  range: CountedTime;
   endMs: number;
 }
 
@@ -242,7 +264,7 @@ function Tiles({ of: overview, rows, only, range, endMs }: TilesProps) {
 
 interface RowsProps {
   of: Row[];
-  range: Partial<Range>;
+  range: CountedTime;
 }
 
 /** Whoever loses events first, then whoever waits: the API sorts them. */
@@ -270,24 +292,20 @@ function NeedsAttention({ of: rows, range }: RowsProps) {
   );
 }
 
-function Attention({ of: row, range }: { of: Row; range: Partial<Range> }) {
-  const { destination, name, state, lastError, dead, oldestWaitingAt } = row;
+function Attention({ of: row, range }: { of: Row; range: CountedTime }) {
+  const { destination, name, state, dead, oldestWaitingAt } = row;
   const mayReplay = useMay('POST /replays');
   const waiting = pendingOf(row);
   return (
     <tr>
       <td>
-        <TextLink to={`/destinations/${destination}`}>{name}</TextLink>
+        <NameLink to={`/destinations/${destination}`} name={name} />
       </td>
       <td>
         <Pill kind={state} />
       </td>
       <td className="break">
-        {lastError && (
-          <>
-            {causeInWords(lastError)}, <When at={lastError.at} />
-          </>
-        )}
+        <Why of={row} since={range.since} />
       </td>
       <Counted n={dead} to={listOf(destination, range, 'dead')} />
       <td className="number">
@@ -309,6 +327,36 @@ function Attention({ of: row, range }: { of: Row; range: Partial<Range> }) {
       </td>
     </tr>
   );
+}
+
+function Why({ of: row, since }: { of: Row; since: string }) {
+  const cause = causeOf(row, since);
+  switch (cause?.kind) {
+    case undefined:
+      return null;
+    case 'paused':
+      return words.isPaused;
+    case 'failure':
+      return (
+        <>
+          {causeInWords(cause.failure)}, <When at={cause.failure.at} />
+        </>
+      );
+    case 'circuit':
+      return cause.isTimeout ? words.noAnswerInTime : words.endpointFails;
+    case 'lost': {
+      const { message, reason, at, ...failure } = cause.lost;
+      const says =
+        message === null && failure.status === null
+          ? reasonInWords(reason)
+          : causeInWords({ ...failure, message: message ?? '' });
+      return (
+        <>
+          {says}, <When at={at} />
+        </>
+      );
+    }
+  }
 }
 
 /** A cell with a number that leads to its deliveries. */
@@ -342,7 +390,7 @@ function PerDestination({ of: rows, all, range }: RowsProps & { all: number }) {
         {shown.map((row) => (
           <tr key={row.destination}>
             <td>
-              <TextLink to={`/destinations/${row.destination}`}>{row.name}</TextLink>
+              <NameLink to={`/destinations/${row.destination}`} name={row.name} />
             </td>
             <td>
               <Pill kind={row.state} />

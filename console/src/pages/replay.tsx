@@ -46,7 +46,7 @@ const ORIGINS = words.origins;
 const TITLES = words.titles;
 
 function Loaded({ replay }: { replay: Replay }) {
-  const names = useNames('destinations');
+  const names = useNames('destinations', [replay.destination]);
   const percent = Math.round(replay.progress * 100);
   const deliveries = deliveriesLink(replay);
   return (

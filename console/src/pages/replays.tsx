@@ -5,7 +5,7 @@ import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { NewReplay } from '../replay/new-replay';
 import { Pager, useFilters } from '../ui/filters';
-import { Empty, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Empty, NameLink, Page, Pill, Table, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.replays;
@@ -42,8 +42,9 @@ const HEAD = [
 
 function Past() {
   const filters = useFilters();
-  const names = useNames('destinations');
   const read = useRead('GET /replays', { query: filters.query(['after']) }, { every: 3_000 });
+  const ids = read.data?.data.data.map(({ destination }) => destination) ?? [];
+  const names = useNames('destinations', ids);
   if (!read.data || read.error) return <Unread read={read} what={words.theReplays} />;
   const { data } = read.data.data;
   if (data.length === 0) return <Empty title={words.noReplaysYet} />;
@@ -56,9 +57,10 @@ function Past() {
               <Pill kind={replay.status} />
             </td>
             <td>
-              <TextLink to={`/replays/${replay.id}`}>
-                {names.get(replay.destination) ?? replay.destination}
-              </TextLink>
+              <NameLink
+                to={`/replays/${replay.id}`}
+                name={names.get(replay.destination) ?? replay.destination}
+              />
             </td>
             <td>{FROM[replay.origin]}</td>
             <td>{count(replay.asked)}</td>

@@ -31,10 +31,14 @@ export function Tokens() {
     { enabled: admin },
   );
   const remove = useChange('DELETE /tokens/{id}');
+  const [isNew, setNew] = useState(false);
   if (!admin) return <AdminsOnly title={words.tokens} />;
   return (
-    <Page title={words.tokens}>
-      <NewToken />
+    <Page
+      title={words.tokens}
+      actions={!isNew && <Button onClick={() => setNew(true)}>{words.newToken}</Button>}
+    >
+      {isNew && <NewToken />}
       {remove.error && <Failure error={remove.error} what={words.deleteTask} />}
       {!read.data || read.error ? (
         <Unread read={read} what={words.list} />
@@ -68,7 +72,9 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
   const { id, name, role, version, createdAt, rights, expiresAt, lastUsedAt } = token;
   return (
     <tr>
-      <td>{name}</td>
+      <td className="break">
+        <bdi>{name}</bdi>
+      </td>
       <td>
         {/* Another token at this position in the list needs its own choice. */}
         <RoleChoice key={version} token={{ id, name, role, version }} />

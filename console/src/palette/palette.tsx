@@ -145,7 +145,7 @@ function Search({ onGo }: { onGo: () => void }) {
                     onMouseMove={() => setAt(i)}
                     onClick={() => go(place)}
                   >
-                    {place.name}
+                    <bdi>{place.name}</bdi>
                   </li>
                 );
               })}

@@ -15,6 +15,7 @@ export const administration = {
     who: 'Who',
     what: 'What',
     settingsToken: 'the admin token in the settings',
+    withSessions: 'With sign-ins',
   },
   deletions: {
     deletions: 'Deletions',

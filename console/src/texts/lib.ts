@@ -186,6 +186,9 @@ export const lib = {
     nextCheck: (what: string, relative: string) =>
       `${what}. Waypost asks again ${relative} at the latest`,
   },
+  names: {
+    more: (n: number) => `${n} more`,
+  },
   snippets: {
     browser: 'Browser',
     waypostNode: 'Node (Waypost)',

@@ -46,6 +46,10 @@ export const ui = {
     fields: (n: number) => `${n} ${n === 1 ? 'field' : 'fields'}`,
     copy: (label: string) => `Copy ${label}`,
   },
+  marks: {
+    marks: 'Notices and changes',
+    more: (n: number) => `and ${counted(n, 'earlier one')}`,
+  },
   savedViews: {
     saved: 'View saved in this browser',
     views: 'Views',

@@ -55,18 +55,27 @@ export const watch = {
     },
   },
   time: {
-    accepted: 'Accepted within',
+    time: 'Time',
     any: 'Any time',
     quarter: 'Last 15 minutes',
     hour: 'Last hour',
     day: 'Last 24 hours',
     week: 'Last 7 days',
-    between: 'Between …',
+    between: 'Accepted between …',
     from: 'Accepted from',
     before: 'Accepted before',
+    endedBetween: 'Ended between …',
+    endedFrom: 'Ended from',
+    endedBefore: 'Ended before',
   },
   histogram: {
-    summary: (delivered: string, dead: string) => `${delivered} delivered, ${dead} dead`,
+    ends: {
+      delivered: (n: string) => `${n} delivered`,
+      partlyDelivered: (n: string) => `${n} partly delivered`,
+      dead: (n: string) => `${n} dead`,
+      cancelled: (n: string) => `${n} cancelled`,
+    },
+    summary: (ends: readonly string[]) => `Ended: ${ends.join(', ')}`,
   },
   deliveries: {
     deliveries: 'Deliveries',
@@ -192,6 +201,7 @@ export const watch = {
     replay: 'Replay',
     followed: 'Continues in a newer notice. ',
     noneLeft: (when: ReactNode) => nodes`None is left since ${when}. `,
+    destinationDeleted: 'Its destination was deleted. ',
     sameOrigin: 'Notices about one server',
     originGroup: (origin: string, notices: number, destinations: number) =>
       `${origin}: ${counted(notices, 'notice')} about ${counted(destinations, 'destination')}.`,
@@ -242,6 +252,9 @@ export const watch = {
     replay: 'Replay',
     replayOf: (name: string) => `Replay what is dead of ${name}`,
     waitingNow: 'Waiting now',
+    isPaused: 'somebody paused it',
+    noAnswerInTime: 'its endpoint does not answer in time',
+    endpointFails: 'its endpoint fails',
     oldest: (when: ReactNode) => nodes`, the oldest from ${when}`,
     mostUrgent: (shown: string, all: string) =>
       `These ${shown} of ${all} destinations need attention most.`,

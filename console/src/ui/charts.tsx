@@ -17,6 +17,9 @@ export const ACCESSIBLE = { accessibilityLayer: false } as const;
 /** Recharts would sort a legend alphabetically. */
 export const LEGEND = { itemSorter: null } as const;
 
+/** The top label of an axis is above its line, and would be cut off. */
+export const ROOM = { margin: { top: 8 } } as const;
+
 /** The cursor is at the same time in all charts of a page. */
 export const SHARED = { syncId: 'time', syncMethod: 'value' } as const;
 

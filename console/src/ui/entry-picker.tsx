@@ -1,18 +1,13 @@
 import { MultiSelect, Select, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type ReactNode, useState } from 'react';
-import { useQueries } from '@tanstack/react-query';
-import { type Destination, type Source } from '../../../shared/api/operations';
-import { call, useAll, useRead } from '../lib/api';
+import { type Entry, type EntryKind, useEntries, useRead } from '../lib/api';
 import { type Named } from './filters';
 import { text } from '../texts';
 
 const words = text.ui.entryPicker;
 
 /** Choose among any number of destinations or sources: the server searches their names. */
-
-export type EntryKind = 'destinations' | 'sources';
-export type Entry = Pick<Destination | Source, 'id' | 'name' | 'enabled'>;
 
 /** A pause in typing that ends a word. */
 const TYPING_MS = 200;
@@ -33,25 +28,6 @@ export function useEntriesWith(kind: EntryKind, typed: string, enabled = true): 
     { keep: true, enabled: enabled && kind === 'sources' },
   );
   return (kind === 'sources' ? sources : destinations).data?.data.data ?? [];
-}
-
-/** Above it, pages of all entries are fewer requests than one for each. */
-const MOST_ALONE = 10;
-
-/** Returns entries by id, as far as they are read. An id without an entry was deleted. */
-export function useEntries(kind: EntryKind, ids: readonly string[]): ReadonlyMap<string, Entry> {
-  const name = kind === 'sources' ? 'GET /sources/{id}' : 'GET /destinations/{id}';
-  const isMany = ids.length > MOST_ALONE;
-  const all: readonly Entry[] | undefined = useAll(kind, isMany);
-  const read = useQueries({
-    queries: (isMany ? [] : ids).map((id) => ({
-      queryKey: [name, { id }],
-      queryFn: () => call<'GET /sources/{id}' | 'GET /destinations/{id}'>(name, { id }),
-      staleTime: 10_000,
-    })),
-  });
-  const entries = isMany ? (all ?? []) : read.flatMap(({ data }) => (data ? [data.data] : []));
-  return new Map(entries.map((entry) => [entry.id, entry]));
 }
 
 interface PickerProps {

@@ -51,6 +51,10 @@ export function useFilters() {
         },
       );
     },
+    /** Changes several filters at once. An empty value clears one. */
+    setAll: (values: Readonly<Record<string, string>>) => {
+      move(withValues(latest.current, { after: '', page: '', ...values }), { replace: true });
+    },
     /** Goes to a page: the browser's back button returns to the present one. */
     go: (page: Readonly<Record<string, string>>) => move(withValues(latest.current, page)),
     clear: () => move(new URLSearchParams()),

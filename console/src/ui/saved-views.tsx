@@ -47,6 +47,7 @@ export function ViewTabs({ list, filters, tabs }: Props) {
         <button
           key={name}
           className="tab"
+          title={name}
           aria-pressed={shown?.name === name}
           onClick={() => filters.replace(saved)}
         >

@@ -2,18 +2,22 @@ import { BarChart, type BarChartProps, LineChart } from '@mantine/charts';
 import { useRef } from 'react';
 import { useNavigate } from 'react-router';
 import { type Calls, type Overview } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { type DeliveryStatus } from '../../../shared/model/reasons';
 import { count, latency } from '../lib/labels';
 import {
   everyStep,
   latencyTicks,
   listOf,
+  listOfAccepted,
   type Range,
   type Step,
   stepLabel,
   timeTicks,
 } from '../lib/series';
-import { ACCESSIBLE, Figure, LEGEND, LOOK, SHARED, WHOLE } from './charts';
+import { type Mark, markedSteps } from '../lib/marks';
+import { ACCESSIBLE, Figure, LEGEND, LOOK, ROOM, SHARED, WHOLE } from './charts';
+import { Marks, useMarks } from './marks';
 import { number, Table, TextLink, Unread } from './ui';
 import { useZoom } from './zoom';
 import { text } from '../texts';
@@ -33,11 +37,19 @@ interface Props {
   onZoom: (range: Range) => void;
 }
 
+interface ChartsProps extends Props {
+  /** end of the shown time, if it is not now */
+  until: string | undefined;
+}
+
 /**
  * Charts over time, of one unit each, with one cursor. Text above each chart and one table repeat
  * the numbers for people who cannot see them.
  */
-export function Charts({ overview, calls, ...shown }: Props) {
+export function Charts({ overview, calls, until, ...others }: ChartsProps) {
+  const { since } = overview;
+  const marks = useMarks({ destination: others.only, since, until });
+  const shown = { ...others, marks };
   return (
     <div>
       <div className="charts">
@@ -50,12 +62,20 @@ export function Charts({ overview, calls, ...shown }: Props) {
           ))}
         <DestinationCharts counted={overview} whole={overview.totals.latencyMs} {...shown} />
       </div>
-      <StepTable counted={overview} {...shown} />
+      <Marks marks={marks} />
+      <StepTable
+        counted={overview}
+        calls={others.only === '' ? calls.data?.data : undefined}
+        {...shown}
+      />
     </div>
   );
 }
 
-type Shown = Omit<Props, 'overview' | 'calls'>;
+interface Shown extends Omit<Props, 'overview' | 'calls'> {
+  /** notices and changes of that time */
+  marks: readonly Mark[];
+}
 
 interface CountedProps extends Shown {
   counted: Counted;
@@ -71,7 +91,7 @@ export function DestinationCharts({
     <>
       <DeliveriesChart counted={counted} {...shown} />
       <AttemptsChart counted={counted} {...shown} />
-      <LatencyChart counted={counted} whole={whole} endMs={shown.endMs} />
+      <LatencyChart counted={counted} whole={whole} endMs={shown.endMs} marks={shown.marks} />
     </>
   );
 }
@@ -80,13 +100,15 @@ interface BarsProps extends Pick<BarChartProps, 'series'> {
   steps: readonly Step<unknown>[];
   values: readonly Record<string, number | null>[];
   stepSeconds: number;
+  marks?: readonly Mark[];
+  /** the user dragged over several steps */
   onZoom: (range: Range) => void;
-  /** the user clicked a step, or a bar of this series there */
-  onPick: (range: Range, series: string | undefined) => void;
+  /** the user clicked a step, or a bar of this series there; absent: no list has what it counts */
+  onPick?: (range: Range, series: string | undefined) => void;
 }
 
-/** Stacked numbers of each step. A click leads to the step's list, and dragging zooms in. */
-function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps) {
+/** Stacked numbers of each step. A click leads to the step's list, and dragging selects steps. */
+function Bars({ steps, values, stepSeconds, series, marks = [], onZoom, onPick }: BarsProps) {
   // The bar hears of the mouse before the chart does.
   const pressed = useRef<string>(undefined);
   const zoom = useZoom({
@@ -95,7 +117,7 @@ function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps)
       const step = steps[index];
       const series = pressed.current;
       pressed.current = undefined;
-      if (step) onPick({ since: step.at, until: step.until }, series);
+      if (step) onPick?.({ since: step.at, until: step.until }, series);
     },
     onZoom: (from, to) => {
       pressed.current = undefined;
@@ -113,8 +135,10 @@ function Bars({ steps, values, stepSeconds, series, onZoom, onPick }: BarsProps)
       withLegend={series.length > 1}
       yAxisProps={WHOLE}
       barProps={({ name }) => ({ onMouseDown: () => (pressed.current = name) })}
-      barChartProps={{ ...ACCESSIBLE, ...SHARED, ...zoom.chartProps }}
+      barChartProps={{ ...ACCESSIBLE, ...SHARED, ...ROOM, ...zoom.chartProps }}
       legendProps={LEGEND}
+      referenceLines={linesOf(marks, steps)}
+      referenceAreas={compact([runningStep(steps, Date.now())])}
     >
       {zoom.area}
     </BarChart>
@@ -142,7 +166,24 @@ function byTime(steps: readonly Step<unknown>[], stepSeconds: number) {
   } as const;
 }
 
-function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
+/** The last step while it goes on: its numbers still grow. */
+function runningStep(steps: readonly Step<unknown>[], nowMs: number) {
+  const last = steps.at(-1);
+  if (!last || Date.parse(last.until) <= nowMs) return undefined;
+  return { x1: last.at, x2: last.at, color: 'var(--line-strong)', strokeOpacity: 0 };
+}
+
+/** A line at each step with a notice or a change. */
+function linesOf(marks: readonly Mark[], steps: readonly Step<unknown>[]) {
+  return markedSteps(marks, steps).map(({ at, kind }) => ({ x: at, color: MARK_COLORS[kind] }));
+}
+
+const MARK_COLORS = {
+  notice: 'var(--bar-lost)',
+  change: 'var(--bar-info)',
+} as const;
+
+function CallsChart({ calls, endMs, marks, onZoom }: { calls: Calls } & Shown) {
   const navigate = useNavigate();
   const steps = everyStep(calls, calls.series, endMs);
   const values = steps.map(({ found }) => ({
@@ -168,13 +209,14 @@ function CallsChart({ calls, endMs, onZoom }: { calls: Calls } & Shown) {
         series={series}
         onZoom={onZoom}
         stepSeconds={calls.stepSeconds}
-        onPick={(range) => void navigate(listOf('', range))}
+        marks={marks}
+        onPick={(range) => void navigate(listOfAccepted(range))}
       />
     </Figure>
   );
 }
 
-function DeliveriesChart({ counted: by, endMs, only, onZoom }: CountedProps) {
+function DeliveriesChart({ counted: by, endMs, only, marks, onZoom }: CountedProps) {
   const navigate = useNavigate();
   const steps = everyStep(by, by.series, endMs);
   const values = steps.map(({ found }) => ({
@@ -197,6 +239,7 @@ function DeliveriesChart({ counted: by, endMs, only, onZoom }: CountedProps) {
         series={series}
         onZoom={onZoom}
         stepSeconds={by.stepSeconds}
+        marks={marks}
         onPick={(range, of) => void navigate(listOf(only, range, STATUS[of ?? '']))}
       />
     </Figure>
@@ -209,9 +252,8 @@ const STATUS: Readonly<Record<string, DeliveryStatus>> = {
   [words.dead]: 'dead',
 };
 
-/** Failed attempts are apart from deliveries: one delivery may have many. */
-function AttemptsChart({ counted: by, endMs, only, onZoom }: CountedProps) {
-  const navigate = useNavigate();
+/** Failed attempts are apart from deliveries: one delivery may have many, so no list has them. */
+function AttemptsChart({ counted: by, endMs, marks, onZoom }: CountedProps) {
   const steps = everyStep(by, by.series, endMs);
   const values = steps.map(({ found }) => ({
     [words.failedAttempts]: found?.failedAttempts ?? 0,
@@ -231,7 +273,7 @@ function AttemptsChart({ counted: by, endMs, only, onZoom }: CountedProps) {
         series={[{ name: words.failedAttempts, color: 'var(--bar-wait)' }]}
         onZoom={onZoom}
         stepSeconds={by.stepSeconds}
-        onPick={(range) => void navigate(listOf(only, range))}
+        marks={marks}
       />
     </Figure>
   );
@@ -242,9 +284,10 @@ interface LatencyProps {
   /** over the whole time */
   whole: Overview['totals']['latencyMs'];
   endMs: number;
+  marks: readonly Mark[];
 }
 
-function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
+function LatencyChart({ counted: by, whole, endMs, marks }: LatencyProps) {
   const steps = everyStep(by, by.series, endMs);
   const points = steps.map(({ at, found }) => ({
     at,
@@ -271,20 +314,23 @@ function LatencyChart({ counted: by, whole, endMs }: LatencyProps) {
         dotProps={{ r: 2 }}
         valueFormatter={latency}
         yAxisProps={{ ticks, domain: [0, ticks.at(-1) ?? 0] }}
-        lineChartProps={{ ...ACCESSIBLE, ...SHARED }}
+        lineChartProps={{ ...ACCESSIBLE, ...SHARED, ...ROOM }}
         legendProps={LEGEND}
+        referenceLines={linesOf(marks, steps)}
       />
     </Figure>
   );
 }
 
+interface StepTableProps extends Pick<CountedProps, 'counted' | 'endMs' | 'only'> {
+  calls?: Calls | undefined;
+}
+
 /** The numbers of all charts as a table, whose links work with the keyboard and on a phone. */
-export function StepTable({
-  counted,
-  endMs,
-  only,
-}: Pick<CountedProps, 'counted' | 'endMs' | 'only'>) {
+export function StepTable({ counted, calls, endMs, only }: StepTableProps) {
   const { stepSeconds } = counted;
+  const known = (n: number | null | undefined) => (n == null ? '–' : count(n));
+  const callsOf = new Map(calls?.series.map((step) => [Date.parse(step.at), step]));
   const link = (range: Range, n: number, status: DeliveryStatus) =>
     n === 0 ? '0' : <TextLink to={listOf(only, range, status)}>{count(n)}</TextLink>;
   const rows = everyStep(counted, counted.series, endMs).flatMap(({ at, until, found }) =>
@@ -297,6 +343,7 @@ export function StepTable({
         label={words.deliveriesOverTime}
         head={[
           words.time,
+          ...(calls ? [number(words.accepted), number(words.rejected)] : []),
           number(words.delivered),
           number(words.dead),
           number(words.failedAttempts),
@@ -309,6 +356,12 @@ export function StepTable({
             <td>
               <TextLink to={listOf(only, range)}>{stepLabel(at, stepSeconds)}</TextLink>
             </td>
+            {calls && (
+              <>
+                <td className="number">{known(callsOf.get(Date.parse(at))?.accepted)}</td>
+                <td className="number">{known(callsOf.get(Date.parse(at))?.rejected)}</td>
+              </>
+            )}
             <td className="number">{link(range, delivered, 'delivered')}</td>
             <td className="number">{link(range, dead, 'dead')}</td>
             <td className="number">{count(failedAttempts)}</td>

@@ -40,7 +40,9 @@ export function Page({ title, within, state, actions, tabs, children }: PageProp
           </nav>
         )}
         <div className="head-row">
-          <h1>{title}</h1>
+          <h1>
+            <bdi>{title}</bdi>
+          </h1>
           {state}
           {actions !== undefined && <div className="head-actions">{actions}</div>}
         </div>
@@ -253,6 +255,18 @@ function useBeat(everyMs: number): void {
 
 export function TextLink(props: LinkProps & { ref?: Ref<HTMLAnchorElement> }) {
   return <Link className="link" {...props} />;
+}
+
+/**
+ * A link by the name of an entry, which may be long and in any direction: where it is cut off, its
+ * title has the whole.
+ */
+export function NameLink({ to, name }: { to: string; name: string }) {
+  return (
+    <TextLink to={to} title={name}>
+      <bdi>{name}</bdi>
+    </TextLink>
+  );
 }
 
 export function LinkButton({

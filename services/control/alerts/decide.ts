@@ -1,3 +1,4 @@
+import { compact } from '../../../shared/collections/defined';
 import { WAYPOST } from '../auth/identities';
 import { isLasting, newNotice, type Notice } from './notice';
 import { COUNTED_KINDS, judge, type Judgement, type Trouble, type World } from './troubles';
@@ -44,6 +45,19 @@ export function decide(world: World): Decision {
     ended: over.map((notice) => endOf(notice, { troubles, raised, world })),
     due: due.map(({ id, failures, error }) => ({ id, failures, error })),
     about: [...new Set([...health.keys(), ...switchOff, ...about])],
+  };
+}
+
+/** Returns a world without the destinations that nothing is to be decided about: nearly all. */
+export function onlyAbout(ids: readonly string[], world: World): World {
+  const about = new Set(ids);
+  const get = (id: string) => world.destinations.get(id);
+  return {
+    ...world,
+    destinations: { get, all: () => compact(ids.map(get)) },
+    health: new Map([...world.health].filter(([id]) => about.has(id))),
+    // A notice about no destination is about all of them.
+    notices: world.notices.filter(({ destination: id }) => id === '' || about.has(id)),
   };
 }
 

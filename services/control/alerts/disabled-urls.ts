@@ -1,4 +1,4 @@
-import { type ConfigView } from '../../../shared/config/types';
+import { type ConfigReader } from '../../../shared/config/types';
 import { type UrlDisabledEvent } from '../../../shared/model/attempt-events';
 import { type Destination } from '../../../shared/model/config';
 import { messageOf } from '../../../shared/runtime/errors';
@@ -18,18 +18,23 @@ import { type History } from '../history/history';
  * anywhere.
  */
 
+const REFRESH_MS = 5_000;
+
 export interface DisabledUrlsOptions {
   history: Pick<History, 'ask'>;
-  config: Pick<ConfigView, 'destination'>;
+  config: Pick<ConfigReader, 'destination' | 'refresh'>;
   entries: Pick<ConfigEntries, 'change'>;
   now: () => Date;
   log: Log;
 }
 
-/** @throws an error of the database; nothing is lost */
+/** @throws an error of Kafka or the database; nothing is lost */
 export async function writeDisabledUrls(options: DisabledUrlsOptions): Promise<void> {
   const { history, config } = options;
   const facts = await history.ask((database) => readFacts(database, ['url_disabled']));
+  if (facts.length === 0) return;
+  // Delivery may know a destination that another control process has just made or changed.
+  await config.refresh(REFRESH_MS);
   const settled: Fact[] = [];
   for (const fact of facts) {
     // Several delivery processes may have said so, the first one at `firstAt`.

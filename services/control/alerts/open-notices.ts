@@ -10,7 +10,7 @@ import { type Database, databaseJson, type Queries, waitedForLock } from '../his
 export interface PresentNotice extends Notice {
   /** null: unknown, because others hold up the history */
   count: number | null;
-  deliveries: { destination: string; status: FilterStatus } | null;
+  deliveries: { destination: string; status: FilterStatus; counted: true } | null;
 }
 
 /** The deliveries that an open notice of a kind is about. */
@@ -45,7 +45,7 @@ export async function presentNotices(
     return {
       ...notice,
       count,
-      deliveries: { destination, status },
+      deliveries: { destination, status, counted: true },
       failures: Math.max(failures, notice.failures),
       error: known?.error?.text ?? notice.error,
     };

@@ -104,6 +104,7 @@ async function change(
 
 /** What the routes of notices need. */
 export interface NoticeDeps {
+  config: Pick<ConfigView, 'destination'>;
   history: Pick<History, 'ask'>;
   /** Returns the number of users whose profiles are full; undefined: not known yet. */
   fullProfiles: () => number | undefined;
@@ -112,7 +113,8 @@ export interface NoticeDeps {
 
 /** /api/v1/notices */
 export function noticeHandlers(deps: NoticeDeps): HandlersOf<'notices'> {
-  const { history, fullProfiles, now } = deps;
+  const { config, history, fullProfiles, now } = deps;
+  const shown = (notice: PresentNotice) => presentView(notice, config);
   const presentAll = (database: Database, notices: readonly Notice[]) =>
     presentNotices(database, notices, { fullProfiles: fullProfiles(), nowMs: now().getTime() });
   const present = async (database: Database, notice: Notice | undefined) => {
@@ -162,12 +164,17 @@ export function noticeHandlers(deps: NoticeDeps): HandlersOf<'notices'> {
 }
 
 /** Adds the alert's delivery, so that a client can look up whether it arrived. */
-function shown({ count, deliveries, ...notice }: PresentNotice) {
+function presentView(
+  { count, deliveries, ...notice }: PresentNotice,
+  config: Pick<ConfigView, 'destination'>,
+) {
+  const { id, destination, alert } = notice;
   return {
     ...noticeView(notice),
+    destinationDeleted: destination !== '' && config.destination(destination) === undefined,
     count,
     deliveries,
-    delivery: notice.alert === 'sent' ? alertDelivery(notice.id) : null,
+    delivery: alert === 'sent' ? alertDelivery(id) : null,
   };
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type ConfigView } from '../../../shared/config/types';
+import { type ConfigReader } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { sleep } from '../../../shared/runtime/async';
@@ -18,7 +18,7 @@ import { type History } from '../history/history';
 import { countDead, countPartly, openOf } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
 import { channelsOf } from './channels';
-import { decide, type Decision } from './decide';
+import { decide, type Decision, onlyAbout } from './decide';
 import { writeDisabledUrls } from './disabled-urls';
 import { type Health } from '../health/destination-health';
 import { alertRecord, isAddressed } from './notice';
@@ -65,7 +65,7 @@ export interface AlertsOptions {
   isShared: () => boolean;
   producer: Pick<BatchProducer, 'send'>;
   history: Pick<History, 'ask' | 'hasRead'>;
-  config: Pick<ConfigView, 'destination' | 'list'>;
+  config: Pick<ConfigReader, 'destination' | 'list' | 'refresh'>;
   /** Returns the number of users whose profiles are full; undefined: not known yet. */
   fullProfiles: () => number | undefined;
   entries: Pick<ConfigEntries, 'change'>;
@@ -230,7 +230,7 @@ export class Alerts {
   ): Promise<Decision> {
     const health = await lockHealth(queries, ids);
     const counts = isHistoryRead ? await countsOf(queries, health) : undefined;
-    const decision = decide({ ...seen, health, counts });
+    const decision = decide({ ...onlyAbout(ids, seen), health, counts });
     await saveHealth(queries, [...decision.health]);
     await addNotices(queries, decision.raised);
     await endNotices(queries, decision.ended);

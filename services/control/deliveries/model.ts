@@ -6,29 +6,14 @@ import { isUnderWay } from '../../../shared/model/reasons';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter, standing } from '../history/filter';
 import { lastOf, lastReplay, type TriedUrl, type Try } from '../history/tries';
-import { Problem } from '../http/problem';
 import { type CalledUrl } from './called-url';
 import { type AtDestination, goesOnOf, type Now } from './goes-on';
 
 /** Filters of deliveries and their API views. Pure. */
 
-/**
- * @param paused ids of the paused destinations
- * @throws Problem `invalid_fields` if a time of the end is used without the status that its index
- *   needs
- */
+/** @param paused ids of the paused destinations */
 export function filterOf(query: Query<'GET /deliveries'>, paused: readonly string[]): Filter {
   const { limit: _limit, after: _after, total: _total, q: _q, event, ...filter } = query;
-  const times = (['endedSince', 'endedUntil'] as const).filter(
-    (name) => filter[name] !== undefined,
-  );
-  if (times.length > 0 && filter.status !== 'dead') {
-    const detail = 'needs status=dead: only dead deliveries are found by the time of their end';
-    const errors = times.map((parameter) => ({ parameter, detail }));
-    throw new Problem('invalid_fields', '`endedSince` and `endedUntil` need status=dead', {
-      errors,
-    });
-  }
   return { ...filter, paused, event: event === undefined ? undefined : cutEventName(event) };
 }
 

@@ -1,10 +1,10 @@
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { type Destination } from '../../../shared/model/config';
 import { type KnownHealth } from '../health/destination-health';
-import { percentile } from '../history/minute-counts';
+import { type CountColumns, percentile } from '../history/minute-counts';
 import { type CircuitRow } from '../history/circuits';
 import { type SeriesCount } from '../history/queries';
-import { seriesOf, type Span, totals } from '../history/count-series';
+import { seriesOf, type Span, sumOf, totals } from '../history/count-series';
 
 /** Judges the health of one destination from counts. Pure. */
 
@@ -24,7 +24,7 @@ export interface Observed {
   /** counts in steps of the span */
   steps: readonly SeriesCount[];
   /** counts since `RECENT_MS` ago */
-  recent: readonly Pick<SeriesCount, 'what' | 'count'>[];
+  recent: readonly CountColumns[];
   open: { count: number; oldestAt: number | null };
   /** open circuits of its URLs */
   circuits: readonly CircuitRow[];
@@ -59,7 +59,7 @@ export function healthOf(observed: Observed): DestinationHealth {
     stepSeconds: span.stepMs / 1_000,
     successRate: rateOf(whole),
     perSecond: Number((whole.delivered / seconds).toPrecision(3)),
-    latencyMs: { ...whole.latencyMs, p99: percentile(steps, 0.99) },
+    latencyMs: { ...whole.latencyMs, p99: percentile(sumOf(steps), 0.99) },
     lastError: lastErrorOf(known),
     waiting: open.count,
     oldestWaitingAt: open.oldestAt === null ? null : iso(open.oldestAt),

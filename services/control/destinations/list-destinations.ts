@@ -31,11 +31,11 @@ export async function listDestinations<V>(
   query: ListQuery,
   view: (entry: Entry<Destination>) => V,
 ) {
-  const { q, state, source, sort } = query;
+  const { state, source, sort } = query;
   const all = deps.entries.list('destination');
   const isShown = ({ data }: Entry<Destination>) =>
     data.id !== ALERTS_ID &&
-    isNamed(data, q) &&
+    isNamed(data, query) &&
     (source === undefined || data.sources.includes(source));
   const column = sort?.replace('-', '') as Column | 'name' | undefined;
   if (column === undefined && state === undefined) return pageOfEntries(all, query, view, isShown);

@@ -90,6 +90,8 @@ export interface AuditFilter {
   kind?: string | undefined;
   entry?: string | undefined;
   by?: string | undefined;
+  /** false: without sessions */
+  sessions?: boolean | undefined;
   /** ms since 1970; `until` is exclusive */
   since?: number | undefined;
   until?: number | undefined;
@@ -104,8 +106,8 @@ export async function listAudit(
   const rows = await database.query<Stored>(
     `select kind, entry, version, at, action, name, by_id, by_name, by_role, changes from waypost.audit
      where ${FITS}
-       and ($6::bigint is null or (at, entry, version) < ($6::bigint, $7::text, $8::int))
-     order by at desc, entry desc, version desc limit $9::int`,
+       and ($7::bigint is null or (at, entry, version) < ($7::bigint, $8::text, $9::int))
+     order by at desc, entry desc, version desc limit $10::int`,
     [...fitting(filter), ...positionOf(page.after), page.limit],
   );
   return rows.map(({ by_id: id, by_name, by_role: role, changes, ...row }) => ({
@@ -122,10 +124,11 @@ export function countAudit(database: Database, filter: AuditFilter): Promise<Tot
 
 /** The condition of a filter, with the parameters that `fitting` returns. */
 const FITS = `($1::text is null or kind = $1) and ($2::text is null or entry = $2) and ($3::text is null or by_id = $3)
-  and ($4::bigint is null or at >= $4) and ($5::bigint is null or at < $5)`;
+  and ($4::bigint is null or at >= $4) and ($5::bigint is null or at < $5) and ($6::text is null or kind <> $6)`;
 
-function fitting({ kind, entry, by, since, until }: AuditFilter) {
-  return [kind ?? null, entry ?? null, by ?? null, since ?? null, until ?? null];
+function fitting({ kind, entry, by, since, until, sessions }: AuditFilter) {
+  const left = sessions === false ? 'session' : null;
+  return [kind ?? null, entry ?? null, by ?? null, since ?? null, until ?? null, left];
 }
 
 /** Returns when a field of an entry was last set; null: unknown. */

@@ -1,6 +1,5 @@
-import { groupBy } from '../../../shared/collections/group-by';
-import { percentile } from './minute-counts';
-import { type DestinationCount, type SeriesCount } from './queries';
+import { addColumns, type CountColumns, type Counts, type Kind, percentile } from './minute-counts';
+import { type SeriesCount } from './queries';
 import { type CountedSpan } from './stored-counts';
 
 /** Sums counts of the history, as a whole and in steps of time for charts. Pure. */
@@ -38,19 +37,13 @@ export function endOf(until: number | undefined, nowMs: number): number {
 }
 
 /** Returns the counts in steps of time for charts, for all destinations or one. */
-export function seriesOf(counts: readonly SeriesCount[]) {
-  return [...groupBy(counts, ({ at }) => at)].map(([at, own]) => ({
-    at: new Date(at).toISOString(),
-    ...totals(own),
-  }));
+export function seriesOf(steps: readonly SeriesCount[]) {
+  return steps.map((step) => ({ at: new Date(step.at).toISOString(), ...totals([step]) }));
 }
 
-export function totals(counts: readonly Pick<DestinationCount, 'what' | 'count'>[]) {
-  const total = (what: string) =>
-    Math.max(
-      0,
-      counts.filter((each) => each.what === what).reduce((sum, { count }) => sum + count, 0),
-    );
+export function totals(rows: readonly CountColumns[]) {
+  const counts = sumOf(rows);
+  const total = (kind: Kind) => Math.max(0, counts.get(kind) ?? 0);
   return {
     delivered: total('delivered'),
     partlyDelivered: total('partly'),
@@ -60,4 +53,10 @@ export function totals(counts: readonly Pick<DestinationCount, 'what' | 'count'>
     failedAttempts: total('failed'),
     latencyMs: { p50: percentile(counts, 0.5), p95: percentile(counts, 0.95) },
   };
+}
+
+export function sumOf(rows: readonly CountColumns[]): Counts {
+  const counts: Counts = new Map();
+  for (const row of rows) addColumns(counts, row);
+  return counts;
 }

@@ -1,4 +1,5 @@
 import { compact } from '../../../shared/collections/defined';
+import { ALERTS_ID } from '../../../shared/model/config';
 import {
   type DeliveryStatus,
   type FilterStatus,
@@ -40,16 +41,18 @@ export interface Filter {
   since?: number | undefined;
   /** accepted before this time, ms since 1970 */
   until?: number | undefined;
-  /**
-   * ended at this time or later, ms since 1970; with this time or the next one, only dead
-   * deliveries are found
-   */
+  /** ended at this time or later, ms since 1970 */
   endedSince?: number | undefined;
   /** ended before this time, ms since 1970 */
   endedUntil?: number | undefined;
+  /** true: those that are counted (minute-counts.ts); false: the others */
+  counted?: boolean | undefined;
 }
 
 type Parameter = (value: Param) => string;
+
+/** SQL: what `countsOf` counts. */
+const IS_COUNTED = `not test and destination <> '${ALERTS_ID}'`;
 
 /**
  * Returns the status and the reason as they are now: the event of a pause that has ended says
@@ -107,6 +110,7 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
     batch,
     replay,
     attempted,
+    counted,
   } = filter;
   const equal = (columns: Record<string, string | undefined>) =>
     Object.entries(columns).flatMap(([column, value]) =>
@@ -128,6 +132,7 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
     status === undefined ? undefined : oneOf('status', storedStatuses(status)),
     ...equal({ destination, source, type }),
     attempted === undefined ? undefined : attempted ? 'made > 0' : 'made = 0',
+    counted === undefined ? undefined : counted ? IS_COUNTED : `not (${IS_COUNTED})`,
     isUnderWay(status)
       ? `(${shownStatus(param(databaseJson(filter.paused ?? [])))}) = ${param(status ?? null)}`
       : undefined,
@@ -174,11 +179,7 @@ export function timesOf(
     ['settled_at >=', endedSince],
     ['settled_at <', endedUntil],
   ];
-  const conditions = times.flatMap(([condition, at]) =>
+  return times.flatMap(([condition, at]) =>
     at === undefined ? [] : [`${condition} ${param(at)}::bigint`],
   );
-  // The index by the time of the end contains dead deliveries only.
-  return endedSince === undefined && endedUntil === undefined
-    ? conditions
-    : [...conditions, `status = 'dead'`];
 }

@@ -9,16 +9,26 @@ import { type DeliveryRow } from './delivery-row';
  * was given up.
  */
 
+/** `failed` is a part of `attempts`, and `partly` one of `delivered`. */
+export const KINDS = ['attempts', 'failed', 'delivered', 'partly', 'dead', 'cancelled'] as const;
+export type Kind = (typeof KINDS)[number];
+
 export interface MinuteCount {
   destination: string;
   /** ms since 1970, a whole minute */
   minute: number;
-  /**
-   * delivered, partly (a part of delivered), dead, cancelled, attempts, failed; or `took:<bucket>`,
-   * the time from acceptance to delivery
-   */
+  /** one of `KINDS`, or `took:<bucket>`, the time from acceptance to delivery */
   what: string;
   count: number;
+}
+
+/** Counts of some time, by what they count. */
+export type Counts = Map<string, number>;
+
+/** Counts as the database has them. */
+export interface CountColumns extends Record<Kind, number> {
+  /** `<bucket>:<count>`, separated by spaces; a bucket may come several times */
+  took: string;
 }
 
 const MINUTE_MS = 60_000;
@@ -75,38 +85,42 @@ function took({ acceptedAt, settledAt }: Pick<DeliveryRow, 'acceptedAt' | 'settl
   return TOOK + String(Math.floor(Math.log2(ms) * BUCKETS_PER_DOUBLING));
 }
 
+export interface SummedCounts {
+  destination: string;
+  /** ms since 1970, when the minute or hour begins */
+  minute: number;
+  counts: Counts;
+}
+
 /** Sums the counts of the same destination, minute and kind. */
 export class CountSums {
-  readonly #byMinute = new Map<string, Map<number, Map<string, number>>>();
+  readonly #byMinute = new Map<number, Map<string, Counts>>();
 
   constructor(counts: readonly MinuteCount[] = []) {
     for (const each of counts) this.add(each);
   }
 
   add({ destination, minute, what, count }: MinuteCount): void {
-    const counts = within(within(this.#byMinute, destination), minute);
-    counts.set(what, (counts.get(what) ?? 0) + count);
+    addTo(this.of(destination, minute), what, count);
   }
 
-  /** Returns the sums that are not zero, in the order in which all processes lock their rows. */
-  all(): MinuteCount[] {
-    const all: MinuteCount[] = [];
-    for (const [destination, minutes] of this.#byMinute) {
-      for (const [minute, counts] of minutes) {
-        for (const [what, count] of counts) {
-          if (count !== 0) all.push({ destination, minute, what, count });
+  /** Returns the counts of a destination in a minute or an hour, to which others can be added. */
+  of(destination: string, minute: number): Counts {
+    return within(within(this.#byMinute, minute), destination);
+  }
+
+  /** Returns the sums, without those that are zero. */
+  all(): SummedCounts[] {
+    const all: SummedCounts[] = [];
+    for (const [minute, destinations] of this.#byMinute) {
+      for (const [destination, counts] of destinations) {
+        if ([...counts.values()].some((count) => count !== 0)) {
+          all.push({ destination, minute, counts });
         }
       }
     }
-    return all.sort(
-      (a, b) =>
-        a.minute - b.minute || inOrder(a.destination, b.destination) || inOrder(a.what, b.what),
-    );
+    return all;
   }
-}
-
-function inOrder(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 /** Returns the map that a map has for this key; a new one if it has none. */
@@ -119,17 +133,46 @@ function within<Key, InnerKey, Value>(
   return inner;
 }
 
+function addTo(counts: Counts, what: string, count: number): void {
+  counts.set(what, (counts.get(what) ?? 0) + count);
+}
+
+/** Adds a row of the database to counts. */
+export function addColumns(counts: Counts, columns: CountColumns): void {
+  for (const kind of KINDS) addTo(counts, kind, columns[kind]);
+  for (const part of columns.took.split(' ')) {
+    const [bucket = '', count] = part.split(':');
+    if (count !== undefined) addTo(counts, TOOK + bucket, Number(count));
+  }
+}
+
+export function columnsOf(counts: Counts): CountColumns {
+  const took: string[] = [];
+  for (const [what, count] of counts) {
+    if (what.startsWith(TOOK) && count !== 0) {
+      took.push(`${what.slice(TOOK.length)}:${String(count)}`);
+    }
+  }
+  const of = (kind: Kind) => counts.get(kind) ?? 0;
+  return {
+    attempts: of('attempts'),
+    failed: of('failed'),
+    delivered: of('delivered'),
+    partly: of('partly'),
+    dead: of('dead'),
+    cancelled: of('cancelled'),
+    took: took.join(' '),
+  };
+}
+
 /**
  * Returns a percentile of the `took:` buckets: the middle of the bucket that contains it.
  * @returns ms, or null if nothing was delivered
  */
-export function percentile(
-  counts: readonly Pick<MinuteCount, 'what' | 'count'>[],
-  share: number,
-): number | null {
-  const buckets = counts
-    .filter(({ what }) => what.startsWith(TOOK))
-    .map(({ what, count }) => ({ bucket: Number(what.slice(TOOK.length)), count }))
+export function percentile(counts: Counts, share: number): number | null {
+  const buckets = [...counts]
+    .filter(([what]) => what.startsWith(TOOK))
+    .map(([what, count]) => ({ bucket: Number(what.slice(TOOK.length)), count }))
     .sort((a, b) => a.bucket - b.bucket);
   let left = buckets.reduce((sum, { count }) => sum + count, 0) * share;
   for (const { bucket, count } of buckets) {

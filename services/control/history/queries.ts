@@ -1,4 +1,3 @@
-import { compact } from '../../../shared/collections/defined';
 import { type StoredResponse } from '../../../shared/model/stored-response';
 import { COLUMNS, fromColumns } from './row-codec';
 import { type Database, databaseJson, type Queries } from './database';
@@ -6,7 +5,8 @@ import { byOneIndex, conditionsOf, type Filter, parameters, timesOf, whereOf } f
 import { MOST_COUNTED } from '../../../shared/api/operation';
 import { OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type DeliveryRow } from './delivery-row';
-import { ALL, borderOf, countedIn, type CountedSpan, oneOf } from './stored-counts';
+import { type CountColumns } from './minute-counts';
+import { ALL, countedIn, type CountedSpan, oneOf, SUM } from './stored-counts';
 
 /**
  * Queries of the API. Each filter has an index in the order of the list; see table-partitions.ts.
@@ -115,84 +115,78 @@ export async function getResponses(
   );
 }
 
-export interface DestinationCount {
+export interface DestinationCount extends CountColumns {
   destination: string;
-  what: string;
-  count: number;
 }
 
-/** Returns the counts of a span, of these destinations; undefined: of each. */
+/** Returns the counts of a span, of those of these destinations that have any. */
 export async function countsBetween(
-  database: Database,
-  span: CountedSpan,
-  destinations?: readonly string[],
+  { query }: Queries,
+  { sinceMs, untilMs }: CountedSpan,
+  destinations: readonly string[],
 ): Promise<DestinationCount[]> {
-  const border = await borderOf(database, span);
-  return database.query<DestinationCount & Record<string, unknown>>(
-    `select destination, what, sum(count)::bigint as count
-     from ${destinations ? oneOf('$4') : ''}
-       ${countedIn('$1', '$2', '$3', destinations ? IS_ASKED : IS_ONE)}
-     group by destination, what`,
-    compact([
-      span.sinceMs,
-      span.untilMs,
-      border,
-      destinations ? databaseJson(destinations) : undefined,
-    ]),
+  return query<DestinationCount & Record<string, unknown>>(
+    `select destination, ${SUM} from ${oneOf('$3')}
+       ${countedIn({ sinceMs }, { since: '$1', until: '$2', is: IS_ASKED })} group by destination`,
+    [sinceMs, untilMs, databaseJson(destinations)],
   );
 }
 
 /** Returns the destinations with a failed attempt, or with a dead letter, since a time. */
 export async function withSince(
-  database: Queries,
+  { query }: Queries,
   what: 'failed' | 'dead',
   { sinceMs, untilMs }: CountedSpan,
 ): Promise<string[]> {
-  const border = await borderOf(database, { sinceMs, untilMs });
-  const rows = await database.query<{ destination: string }>(
-    `select destination from ${countedIn('$1', '$2', '$3', `${IS_ONE} and what = '${what}'`)}
-     group by destination having sum(count) > 0`,
-    [sinceMs, untilMs, border],
+  const is = `destination > '${ALL}' and ${what} <> 0`;
+  const rows = await query<{ destination: string }>(
+    `select destination from ${countedIn({ sinceMs }, { since: '$1', until: '$2', is })}
+     group by destination having sum(${what}) > 0`,
+    [sinceMs, untilMs],
   );
   return rows.map(({ destination }) => destination);
 }
 
-const IS_ONE = `destination > '${ALL}'`;
 const IS_ASKED = 'destination = asked.id';
 
-export interface SeriesCount {
+export interface SeriesCount extends CountColumns {
+  /** when the step begins, ms since 1970 */
   at: number;
-  what: string;
-  count: number;
 }
 
-/** Returns the counts in steps of time, of one destination or of all. */
+/** Returns the counts in steps of time, of one destination or of all, those of each step once. */
 export async function countsInSteps(
-  database: Database,
-  span: CountedSpan & { stepMs: number; destination: string | undefined },
+  { query }: Queries,
+  {
+    sinceMs,
+    untilMs,
+    stepMs,
+    destination = ALL,
+  }: CountedSpan & { stepMs: number; destination: string | undefined },
 ): Promise<SeriesCount[]> {
-  const { sinceMs, untilMs, stepMs, destination = ALL } = span;
-  const border = await borderOf(database, span, stepMs);
-  return database.query<SeriesCount & Record<string, unknown>>(
-    `select (minute / $4::bigint) * $4::bigint as at, what, sum(count)::bigint as count
-     from ${countedIn('$1', '$2', '$3', 'destination = $5')} group by 1, 2 order by 1`,
-    [sinceMs, untilMs, border, stepMs, destination],
+  const is = 'destination = $4';
+  return query<SeriesCount & Record<string, unknown>>(
+    `select (minute / $3::bigint) * $3::bigint as at, ${SUM}
+     from ${countedIn({ sinceMs, stepMs }, { since: '$1', until: '$2', is })} group by 1 order by 1`,
+    [sinceMs, untilMs, stepMs, destination],
   );
 }
 
+/** A point of a trend. */
+export type TrendCount = Pick<DestinationCount, 'destination' | 'delivered' | 'failed'> &
+  Pick<SeriesCount, 'at'>;
+
 /** Returns the deliveries and the failed attempts of these destinations in steps of time. */
 export async function trendsInSteps(
-  database: Database,
-  span: CountedSpan & { stepMs: number },
+  { query }: Queries,
+  { sinceMs, untilMs, stepMs }: CountedSpan & { stepMs: number },
   destinations: readonly string[],
-): Promise<(DestinationCount & SeriesCount)[]> {
-  const { sinceMs, untilMs, stepMs } = span;
-  const border = await borderOf(database, span, stepMs);
-  const is = `${IS_ASKED} and what in ('delivered', 'failed')`;
-  return database.query<DestinationCount & SeriesCount & Record<string, unknown>>(
-    `select destination, (minute / $4::bigint) * $4::bigint as at, what, sum(count)::bigint as count
-     from ${oneOf('$5')} ${countedIn('$1', '$2', '$3', is)} group by 1, 2, 3`,
-    [sinceMs, untilMs, border, stepMs, databaseJson(destinations)],
+): Promise<TrendCount[]> {
+  return query<TrendCount & Record<string, unknown>>(
+    `select destination, (minute / $3::bigint) * $3::bigint as at,
+       sum(delivered)::bigint as delivered, sum(failed)::bigint as failed from ${oneOf('$4')}
+       ${countedIn({ sinceMs, stepMs }, { since: '$1', until: '$2', is: IS_ASKED })} group by 1, 2`,
+    [sinceMs, untilMs, stepMs, databaseJson(destinations)],
   );
 }
 
@@ -285,13 +279,33 @@ export async function countPartly(
   return row?.count ?? 0;
 }
 
+/** Returns the newest delivery of each of these destinations that was given up within a span. */
+export async function newestDead(
+  database: Database,
+  { sinceMs, untilMs }: CountedSpan,
+  destinations: readonly string[],
+): Promise<DeliveryRow[]> {
+  if (destinations.length === 0) return [];
+  const rows = await database.query(
+    `select newest.* from jsonb_array_elements_text($3::jsonb) as asked(destination_id)
+     cross join lateral (
+       select ${COLUMNS} from waypost.deliveries
+       where destination = asked.destination_id and status = 'dead' and not test
+         and settled_at >= $1::bigint and settled_at < $2::bigint
+       order by accepted_at desc limit 1
+     ) as newest`,
+    [sinceMs, untilMs, databaseJson(destinations)],
+  );
+  return rows.map(fromColumns);
+}
+
 /** Returns the last minute in which a destination had an attempt; null: none is known. */
 export async function lastAttemptMinute(
   { query }: Database,
   destination: string,
 ): Promise<number | null> {
   const [row] = await query<{ last: number | null }>(
-    `select max(minute) as last from waypost.counts where destination = $1 and what = 'attempts'`,
+    `select max(minute) as last from waypost.counts where destination = $1 and attempts <> 0`,
     [destination],
   );
   return row?.last ?? null;

@@ -70,7 +70,7 @@ export async function recordEvents(
       const name = partOf([...parts, ...made], at)?.name ?? '';
       touched.set(name, (touched.get(name) ?? 0) + 1);
     }
-    await addCounts(transaction, counts.all());
+    await addCounts(transaction, counts);
     await turnCircuits(transaction, circuits);
     await closeAnswered(transaction, () => deliveries.flat());
     return { made, touched };

@@ -62,14 +62,22 @@ const TABLES: readonly string[] = [
      destination ${ID} not null,
      minutes smallint not null,
      minute bigint not null,
-     what text collate "C" not null,
-     count bigint not null,
-     primary key (destination, minutes, minute, what)
-   )`,
+     attempts int not null,
+     failed int not null,
+     delivered int not null,
+     partly int not null,
+     dead int not null,
+     cancelled int not null,
+     took text not null,
+     primary key (destination, minutes, minute)
+   ) with (fillfactor = 50)`,
+  // One row, which is locked by who changes counts (stored-counts.ts).
+  'create table waypost.counted (minutes_from bigint not null, hours_to bigint not null)',
+  'insert into waypost.counted values (0, 0)',
   // Retention finds old rows by it, and counts the rows of each hour.
   'create index counts_by_minute on waypost.counts (minutes, minute)',
   // The overview looks for destinations with trouble among all.
-  `create index counts_of_trouble on waypost.counts (minutes, minute) where what in ('dead', 'failed')`,
+  `create index counts_of_trouble on waypost.counts (minutes, minute) where dead <> 0 or failed <> 0`,
   `create table waypost.circuits (
      destination text not null,
      url text not null,
@@ -126,6 +134,8 @@ const TABLES: readonly string[] = [
      reader text not null,
      partition int not null,
      next bigint not null,
+     -- names the record before it (Mark), as JSON
+     last text not null,
      since_ms bigint not null,
      read_ms bigint not null,
      primary key (reader, partition)
@@ -200,8 +210,8 @@ const TABLES: readonly string[] = [
   'create index on waypost.search_chunks (to_ms, seq)',
 ];
 
-/** The version of `TABLES`. Builds before the first release counted to 24. */
-const TABLES_VERSION = 25;
+/** The version of `TABLES`. Builds before the first release counted to 25. */
+const TABLES_VERSION = 26;
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */
 const LOCK = 7_290_316;

@@ -1,12 +1,25 @@
-import { databaseJson, type Database, type Queries } from './database';
-import { CountSums, type MinuteCount } from './minute-counts';
+import { type Database, databaseJson, type Queries } from './database';
+import {
+  addColumns,
+  type CountColumns,
+  type Counts,
+  CountSums,
+  columnsOf,
+  KINDS,
+  type SummedCounts,
+} from './minute-counts';
 
 /**
- * Stores the counts of deliveries by destination and hour, and for the last day also by minute. The
- * sums over all destinations are rows of their own, so that a chart of everything reads few rows;
- * the sums of another group of destinations, such as those of an owner, would be rows of this kind.
+ * Stores the counts of deliveries: a row for each destination and hour, and for each destination
+ * and minute of the last day. The sums over all destinations are rows of their own, so that a chart
+ * of everything reads few rows; the sums of another group of destinations, such as those of an
+ * owner, would be rows of this kind.
+ *
+ * What is new counts in its minute. Every ten minutes the minutes that have ended are added to their
+ * hours, and what still comes for one of them counts in both.
  */
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** In place of a destination: the sum over all. */
@@ -19,38 +32,109 @@ const ROW_BYTES = 181;
 const SPARE = 1 / 10;
 /** Of these minutes none is dropped. */
 const LATEST_MS = 2 * HOUR_MS;
-/** In the table `meta`: minutes before this time are dropped, or about to be. */
-const MINUTES_FROM = 'minutes_from';
-/** Otherwise the rows that are dropped and those that are written could be locked in two orders. */
-const ONE_WRITER = 'lock table waypost.counts in share row exclusive mode';
+/** So many minutes at once are added to their hours, of which each row then changes six times. */
+const STEP_MS = 10 * MINUTE_MS;
+/** By then nearly all events of a minute are read. */
+const SETTLED_MS = MINUTE_MS;
+
+/** What the table `counted` says. Times are ms since 1970. */
+interface Marks {
+  /** minutes before this time are dropped, and count in their hours only */
+  minutesFrom: number;
+  /** minutes before this time count in their hours */
+  hoursTo: number;
+}
+
+/** Locks them until the transaction ends, so that only one process at a time changes counts. */
+async function lockMarks({ query }: Queries): Promise<Marks> {
+  const [row] = await query<{ minutes_from: number; hours_to: number }>(
+    'select minutes_from, hours_to from waypost.counted for update',
+  );
+  return { minutesFrom: row?.minutes_from ?? 0, hoursTo: row?.hours_to ?? 0 };
+}
 
 function hourOf(ms: number): number {
   return Math.floor(ms / HOUR_MS) * HOUR_MS;
 }
 
-/** The rows of minutes and of hours, each in the order in which all processes lock them. */
-function rowsOf(counts: readonly MinuteCount[]) {
+export async function addCounts(queries: Queries, sums: CountSums): Promise<void> {
+  const summed = sums.all();
+  if (summed.length === 0) return;
+  const { minutesFrom, hoursTo } = await lockMarks(queries);
   const [minutes, hours] = [new CountSums(), new CountSums()];
-  for (const count of counts) {
-    const hour = hourOf(count.minute);
-    for (const destination of [count.destination, ALL]) {
-      minutes.add({ ...count, destination });
-      hours.add({ ...count, destination, minute: hour });
+  for (const { destination, minute, counts } of summed) {
+    for (const each of [destination, ALL]) {
+      if (minute >= minutesFrom) addAll(minutes.of(each, minute), counts);
+      if (minute < hoursTo) addAll(hours.of(each, hourOf(minute)), counts);
     }
   }
-  const row = (width: number) => (count: MinuteCount) => ({ ...count, minutes: width });
-  return [...minutes.all().map(row(1)), ...hours.all().map(row(60))];
+  await addToRows(queries, 1, minutes);
+  await addToRows(queries, 60, hours);
 }
 
-export async function addCounts({ query }: Queries, counts: readonly MinuteCount[]): Promise<void> {
-  if (counts.length === 0) return;
-  await query(
-    `insert into waypost.counts (destination, minutes, minute, what, count)
-     select destination, minutes, minute, what, count from jsonb_to_recordset($1::jsonb)
-       as given(destination text, minutes smallint, minute bigint, what text, count bigint)
-     on conflict (destination, minutes, minute, what) do update set count = waypost.counts.count + excluded.count`,
-    [databaseJson(rowsOf(counts))],
+function addAll(sum: Counts, counts: Counts): void {
+  for (const [what, count] of counts) sum.set(what, (sum.get(what) ?? 0) + count);
+}
+
+const COLUMNS = [...KINDS, 'took'].join(', ');
+const COLUMN_TYPES = [...KINDS.map((kind) => `${kind} int`), 'took text'].join(', ');
+/** SQL: the sum of rows. */
+export const SUM = [
+  ...KINDS.map((kind) => `sum(${kind})::bigint as ${kind}`),
+  `string_agg(took, ' ') as took`,
+].join(', ');
+
+/** The caller has locked the marks, so no other process changes the rows meanwhile. */
+async function addToRows({ query }: Queries, minutes: 1 | 60, sums: CountSums): Promise<void> {
+  const added = sums.all();
+  if (added.length === 0) return;
+  const keys = added.map(({ destination, minute }) => ({ destination, minute }));
+  const known = await query<Omit<SummedCounts, 'counts'> & CountColumns & Record<string, unknown>>(
+    `select known.destination, known.minute, ${COLUMNS} from waypost.counts known
+     join jsonb_to_recordset($1::jsonb) as given(destination text, minute bigint)
+       on known.destination = given.destination and known.minute = given.minute
+     where known.minutes = $2::smallint`,
+    [databaseJson(keys), minutes],
   );
+  for (const row of known) addColumns(sums.of(row.destination, row.minute), row);
+  const rows = added.map(({ counts, ...key }) => ({ ...key, ...columnsOf(counts) }));
+  await query(
+    `insert into waypost.counts (destination, minutes, minute, ${COLUMNS})
+     select destination, $2::smallint, minute, ${COLUMNS} from jsonb_to_recordset($1::jsonb)
+       as given(destination text, minute bigint, ${COLUMN_TYPES})
+     on conflict (destination, minutes, minute) do update
+       set (${COLUMNS}) = (${COLUMNS.replace(/\w+/g, 'excluded.$&')})`,
+    [databaseJson(rows), minutes],
+  );
+}
+
+/** Adds the minutes that have ended to their hours, some minutes in each transaction. */
+async function countHours(database: Database, nowMs: number): Promise<void> {
+  const untilMs = Math.floor((nowMs - SETTLED_MS) / STEP_MS) * STEP_MS;
+  const addNext = () =>
+    database.transaction(async (queries) => {
+      const { query } = queries;
+      const { hoursTo } = await lockMarks(queries);
+      if (hoursTo >= untilMs) return false;
+      const [oldest] = await query<{ minute: number | null }>(
+        'select min(minute) as minute from waypost.counts where minutes = 1 and minute >= $1::bigint',
+        [hoursTo],
+      );
+      const fromMs = Math.min(oldest?.minute ?? untilMs, untilMs);
+      const toMs = Math.min(Math.floor(fromMs / STEP_MS) * STEP_MS + STEP_MS, untilMs);
+      const rows = await query<{ destination: string } & CountColumns & Record<string, unknown>>(
+        `select destination, ${SUM} from waypost.counts
+         where minutes = 1 and minute >= $1::bigint and minute < $2::bigint group by destination`,
+        [fromMs, toMs],
+      );
+      const hours = new CountSums();
+      for (const row of rows) addColumns(hours.of(row.destination, hourOf(fromMs)), row);
+      await addToRows(queries, 60, hours);
+      await query('update waypost.counted set hours_to = $1::bigint', [toMs]);
+      return true;
+    });
+  let isBehind = true;
+  while (isBehind) isBehind = await addNext();
 }
 
 /** Returns the most space that the counts take, of the space of the history. */
@@ -66,14 +150,15 @@ export async function bytesOfCounts({ query }: Queries): Promise<number> {
 }
 
 /**
- * Drops the minutes before the last day, and what is too old or too much: first old minutes, then
- * old hours.
+ * Adds minutes to their hours, and drops the minutes before the last day, and what is too old or too
+ * much: first old minutes, then old hours.
  */
 export async function keepCounts(
   database: Database,
   { sinceMs, maxBytes }: { sinceMs: number; maxBytes: number },
   nowMs: number,
 ): Promise<void> {
+  await countHours(database, nowMs);
   await dropMinutes(database, hourOf(Math.max(nowMs - DAY_MS, sinceMs)), nowMs);
   await dropBefore(database, 60, sinceMs);
   const most = Math.floor(bytesForCounts(maxBytes) / ROW_BYTES);
@@ -139,14 +224,12 @@ export function countsToKeep(
  * dropped minutes do not come back; except from a time that a wrong clock set.
  */
 async function dropMinutes(database: Database, beforeMs: number, nowMs: number): Promise<void> {
-  await database.query(
-    `insert into waypost.meta values ('${MINUTES_FROM}', $1)
-     on conflict (key) do update set value = excluded.value
-     where waypost.meta.value::bigint < excluded.value::bigint
-       or waypost.meta.value::bigint > $2::bigint`,
-    [String(beforeMs), nowMs],
+  const [row] = await database.query<{ minutes_from: number }>(
+    `update waypost.counted set minutes_from = greatest(least($1::bigint, hours_to),
+       case when minutes_from <= $2::bigint then minutes_from end) returning minutes_from`,
+    [beforeMs, nowMs],
   );
-  await dropBefore(database, 1, beforeMs);
+  await dropBefore(database, 1, row?.minutes_from ?? 0);
 }
 
 /** Drops the rows of one hour after the other: each is found by an index, and writers wait shortly. */
@@ -158,9 +241,9 @@ async function dropBefore(database: Database, minutes: 1 | 60, beforeMs: number)
     );
     if (oldest?.minute == null || oldest.minute >= beforeMs) return;
     const untilMs = Math.min(hourOf(oldest.minute) + HOUR_MS, beforeMs);
-    await database.transaction(async ({ query }) => {
-      await query(ONE_WRITER);
-      await query(
+    await database.transaction(async (queries) => {
+      await lockMarks(queries);
+      await queries.query(
         'delete from waypost.counts where minutes = $1::smallint and minute < $2::bigint',
         [minutes, untilMs],
       );
@@ -179,36 +262,22 @@ export const oneOf = (list: string) =>
   `jsonb_array_elements_text(${list}::jsonb) as asked(id) cross join lateral`;
 
 /**
- * SQL: the rows of a span. Hours cover it up to a border, and minutes from there on.
- * @param is the condition of each row
+ * SQL: the rows of a span. Hours cover it up to a border, and minutes from there on. Hours serve
+ * where no minutes are left, and wherever steps and the beginning of the span are whole hours.
+ * @param since, until, is SQL: the times of the span, and the condition of each row
  */
-export function countedIn(since: string, until: string, border: string, is: string): string {
-  const rows = (minutes: number, from: string, to: string) =>
+export function countedIn(
+  { sinceMs, stepMs = HOUR_MS }: { sinceMs: number; stepMs?: number },
+  { since, until, is }: { since: string; until: string; is: string },
+): string {
+  const isWhole = sinceMs % HOUR_MS === 0 && stepMs % HOUR_MS === 0;
+  // A span that ends before the last minute in the hours would get too much of its last hour.
+  const inHours = `case when hours_to <= ${until}::bigint then hours_to
+    else ${until}::bigint / ${HOUR_MS} * ${HOUR_MS} end`;
+  const border = isWhole ? `greatest(minutes_from, ${inHours})` : 'minutes_from';
+  const rows = (minutes: number, condition: string) =>
     `select * from waypost.counts where minutes = ${minutes} and ${is}
-       and minute >= ${from}::bigint and minute < ${to}::bigint`;
-  return `(${rows(60, since, `least(${until}::bigint, ${border})`)}
-     union all ${rows(1, `greatest(${since}::bigint, ${border})`, until)}) as counts`;
-}
-
-/**
- * Returns the border between the hours and the minutes of a span. Hours serve where no minutes are
- * left, and wherever steps and the beginning of the span are whole hours.
- */
-export async function borderOf(
-  { query }: Queries,
-  { sinceMs, untilMs }: CountedSpan,
-  stepMs = HOUR_MS,
-): Promise<number> {
-  const minute = (order: string) =>
-    `(select minute from waypost.counts where destination = '' and minutes = 1 order by minute ${order} limit 1)`;
-  const [known] = await query<{ oldest: number | null; newest: number | null; from: number }>(
-    `select ${minute('asc')} as oldest, ${minute('desc')} as newest,
-       coalesce((select value::bigint from waypost.meta where key = '${MINUTES_FROM}'), 0) as from`,
-  );
-  // A late count may be alone in a minute whose others were dropped.
-  const kept = known?.oldest == null ? untilMs : Math.max(hourOf(known.oldest), known.from);
-  if (sinceMs % HOUR_MS !== 0 || stepMs % HOUR_MS !== 0) return kept;
-  // The row of the running hour has nothing after the end of the span, if no minute has.
-  const isWhole = (known?.newest ?? 0) < untilMs;
-  return Math.max(kept, isWhole ? untilMs : hourOf(untilMs));
+       and minute >= ${since}::bigint and minute < ${until}::bigint
+       and minute ${condition} (select ${border} from waypost.counted)`;
+  return `(${rows(60, '<')} union all ${rows(1, '>=')}) as counts`;
 }

@@ -132,7 +132,8 @@ function isFull({ indexed, rowBytes }: SizedPartition): boolean {
  */
 
 const INDEXES = {
-  destination: '(destination, accepted_at, type)',
+  // While an endpoint is away, the newest deliveries have no attempt, and the last one that has is far.
+  destination: '(destination, accepted_at, type, made)',
   source: '(source, accepted_at, type)',
   status: '(status, accepted_at, type)',
   type: '(type, accepted_at, status)',
@@ -143,8 +144,8 @@ const INDEXES = {
   // The filters for failures. A success is found by any other index.
   code: '(last_status, accepted_at) where last_status >= 300',
   error: '(last_error, accepted_at) where last_error is not null',
-  // Charts lead to the deliveries that were given up in a part of the time.
-  ended: `(settled_at) where status = 'dead'`,
+  // Counts of the overview and of charts lead to the deliveries that ended in a part of the time.
+  ended: '(settled_at) where settled_at is not null',
   // The members of a batch.
   batch: 'using gin (batches) where batches is not null',
   // Also for the results of a job, which the index alone counts.

@@ -90,12 +90,10 @@ export function pageOfSorted<T extends Identified, V>(
   const turn = sort?.startsWith('-') ? -1 : 1;
   const compare = (a: Place, b: Place) =>
     turn * (compareValues(a.value, b.value) || Number(a.id > b.id) - Number(a.id < b.id));
-  const places = entries
-    .map((entry) => ({ entry, value: valueOf(entry), id: entry.data.id }))
-    .sort(compare);
+  const places = entries.map((entry) => ({ entry, value: valueOf(entry), id: entry.data.id }));
   const last = after === undefined ? undefined : decodePlace(after);
   const found = last ? places.filter((place) => compare(place, last) > 0) : places;
-  const page = pageOf(found.slice(0, limit + 1), limit, {
+  const page = pageOf(firstSorted(found, limit + 1, compare), limit, {
     nextOf: ({ value, id }) => encodePlace({ value, id }),
     view: ({ entry }) => view(entry),
   });
@@ -103,6 +101,29 @@ export function pageOfSorted<T extends Identified, V>(
     ...page,
     ...defined({ total: total ? { count: entries.length, exact: true } : undefined }),
   };
+}
+
+/** Returns the first `count` items in order. It does not sort the others, which may be very many. */
+export function firstSorted<T>(
+  items: readonly T[],
+  count: number,
+  compare: (a: T, b: T) => number,
+): T[] {
+  const first: T[] = [];
+  for (const item of items) {
+    const last = first[count - 1];
+    if (last !== undefined && compare(item, last) >= 0) continue;
+    let [low, high] = [0, first.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = first[middle];
+      if (other !== undefined && compare(other, item) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    first.splice(low, 0, item);
+    first.length = Math.min(first.length, count);
+  }
+  return first;
 }
 
 /** The place of an entry in a sorted list. */
@@ -133,8 +154,15 @@ function decodePlace(after: string): Place {
   throw badCursor();
 }
 
-/** Returns whether a part of the name, or of the id, is this text, in upper or lower case. */
-export function isNamed({ id, name }: { id: string; name: string }, q: string | undefined) {
+/**
+ * Returns whether a part of the name, or of the id, is a text, in upper or lower case, and the id is
+ * one of these.
+ */
+export function isNamed(
+  { id, name }: { id: string; name: string },
+  { q, ids }: { q?: string | undefined; ids?: ReadonlySet<string> | undefined },
+) {
+  if (ids !== undefined && !ids.has(id)) return false;
   if (q === undefined) return true;
   const text = q.toLowerCase();
   return name.toLowerCase().includes(text) || id.toLowerCase().includes(text);

@@ -4,8 +4,10 @@ import { type Destination } from '../../../shared/model/config';
 import { type KnownHealth } from '../health/destination-health';
 import { lastErrorOf, rateOf, stateOf } from '../destinations/health';
 import { type CircuitRow } from '../history/circuits';
-import { type DestinationCount, type OpenCount, type SeriesCount } from '../history/queries';
+import { type DestinationCount, type OpenCount, type TrendCount } from '../history/queries';
 import { type Span, totals } from '../history/count-series';
+import { type DeliveryRow } from '../history/delivery-row';
+import { lastOf } from '../history/tries';
 import { overviewOf } from './model';
 
 /**
@@ -21,6 +23,8 @@ interface Known {
   open: readonly OpenCount[];
   circuits: readonly CircuitRow[];
   health: ReadonlyMap<string, KnownHealth>;
+  /** the newest dead letter of each in the span; absent: not asked for */
+  dead?: readonly DeliveryRow[];
   nowMs: number;
 }
 
@@ -84,6 +88,7 @@ export function shownOf(all: readonly Destination[], chosen: Chosen): Destinatio
 export function rowsOf(destinations: readonly Destination[], known: Known) {
   const [countsOf, recentOf] = [byDestination(known.counts), byDestination(known.recent)];
   const [openOf, circuitsOf] = [byDestination(known.open), byDestination(known.circuits)];
+  const deadOf = new Map(known.dead?.map((row) => [row.destination, row]));
   return destinations.map((destination) => {
     const { id } = destination;
     const [counts, open, circuits] = [countsOf(id), openOf(id), circuitsOf(id)];
@@ -102,9 +107,22 @@ export function rowsOf(destinations: readonly Destination[], known: Known) {
       }),
       successRate: rateOf(whole),
       lastError: lastErrorOf(health),
+      lastDead: lastDeadOf(deadOf.get(id)),
       oldestWaitingAt: Number.isFinite(oldest) ? new Date(oldest).toISOString() : null,
     };
   });
+}
+
+function lastDeadOf(row: DeliveryRow | undefined) {
+  if (!row) return null;
+  const { status, error } = lastOf(row);
+  return {
+    at: new Date(row.settledAt ?? row.acceptedAt).toISOString(),
+    reason: row.reason,
+    status,
+    code: error?.code ?? null,
+    message: error?.message ?? null,
+  };
 }
 
 /** Points of a line in a row of a table. */
@@ -114,18 +132,15 @@ export const TREND_STEPS = 24;
  * Returns a function that shows the deliveries and failed attempts of a destination in each step of
  * the span.
  */
-export function trendOf(
-  counts: readonly (DestinationCount & SeriesCount)[],
-  { sinceMs, untilMs, stepMs }: Span,
-) {
+export function trendOf(counts: readonly TrendCount[], { sinceMs, untilMs, stepMs }: Span) {
   const of = byDestination(counts);
   const steps = Math.max(1, Math.ceil((untilMs - sinceMs) / stepMs));
   return (destination: string) => {
-    const line = (what: string) => {
+    const line = (what: 'delivered' | 'failed') => {
       const points = Array<number>(steps).fill(0);
       for (const each of of(destination)) {
         const step = Math.floor((each.at - sinceMs) / stepMs);
-        if (each.what === what && step in points) points[step] = Math.max(0, each.count);
+        if (step in points) points[step] = Math.max(0, each[what]);
       }
       return points;
     };

@@ -10,6 +10,7 @@ import { RECENT_MS } from '../destinations/health';
 import {
   countsBetween,
   countsInSteps,
+  newestDead,
   openDeliveries,
   trendsInSteps,
   withSince,
@@ -94,15 +95,29 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
         circuits,
       });
       const shown = destinations.map(({ id }) => id);
-      const [counts, steps, recent, health, trends] = await Promise.all([
+      const lost = new Set(dead);
+      const [counts, steps, recent, health, newest, trends] = await Promise.all([
         countsBetween(database, span, shown),
         countsInSteps(database, { ...span, destination }),
         countsBetween(database, recentSpan, shown),
         healthOfSome(database, shown),
+        newestDead(
+          database,
+          span,
+          shown.filter((id) => lost.has(id)),
+        ),
         trend ? trendsInSteps(database, trendSpan, shown) : [],
       ]);
       const rows = byUrgency(
-        rowsOf(destinations, { counts, recent, open, circuits, health, nowMs }),
+        rowsOf(destinations, {
+          counts,
+          recent,
+          open,
+          circuits,
+          health,
+          dead: newest,
+          nowMs,
+        }),
       );
       const trendFor = trendOf(trends, trendSpan);
       return {

@@ -1,4 +1,5 @@
 import { type Range } from '../../../shared/kafka/port';
+import { type Mark } from '../../../shared/kafka/record-name';
 import { databaseJson, type Queries } from '../history/database';
 
 /** Stores how far each reader has read its topic. */
@@ -7,6 +8,8 @@ export interface Position {
   partition: number;
   /** the next offset to read */
   next: number;
+  /** the last record that was read; null: none before `next` */
+  last: Mark | null;
   /** records appended earlier were not read, ms since 1970 */
   sinceMs: number;
   /** records appended up to this time were read, ms since 1970 */
@@ -14,8 +17,8 @@ export interface Position {
 }
 
 export interface Move extends Pick<Position, 'partition' | 'readMs'> {
-  from: number;
-  to: number;
+  from: Pick<Position, 'next' | 'last'>;
+  to: Pick<Position, 'next' | 'last'>;
 }
 
 /** Returns the positions of a reader, by partition. */
@@ -23,16 +26,25 @@ export async function readPositions(
   { query }: Queries,
   reader: string,
 ): Promise<Map<number, Position>> {
-  const rows = await query<{ partition: number; next: number; since_ms: number; read_ms: number }>(
-    'select partition, next, since_ms, read_ms from waypost.positions where reader = $1',
-    [reader],
-  );
+  const rows = await query<
+    Pick<Position, 'partition' | 'next'> & { last: string; since_ms: number; read_ms: number }
+  >('select partition, next, last, since_ms, read_ms from waypost.positions where reader = $1', [
+    reader,
+  ]);
   return new Map(
-    rows.map(({ partition, next, since_ms: sinceMs, read_ms: readMs }) => [
+    rows.map(({ partition, next, last, since_ms: sinceMs, read_ms: readMs }) => [
       partition,
-      { partition, next, sinceMs, readMs },
+      { partition, next, last: decodeMark(last), sinceMs, readMs },
     ]),
   );
+}
+
+function encodeMark(last: Mark | null): string {
+  return JSON.stringify(last);
+}
+
+function decodeMark(text: string): Mark | null {
+  return JSON.parse(text) as Mark | null;
 }
 
 /** Stores positions for partitions that have none. */
@@ -42,11 +54,12 @@ export async function beginPositions(
   positions: readonly Position[],
 ): Promise<void> {
   await query(
-    `insert into waypost.positions (reader, partition, next, since_ms, read_ms)
-     select $1, partition, next, "sinceMs", "readMs"
-     from jsonb_to_recordset($2::jsonb) as given(partition int, next bigint, "sinceMs" bigint, "readMs" bigint)
+    `insert into waypost.positions (reader, partition, next, last, since_ms, read_ms)
+     select $1, partition, next, last, "sinceMs", "readMs"
+     from jsonb_to_recordset($2::jsonb)
+       as given(partition int, next bigint, last text, "sinceMs" bigint, "readMs" bigint)
      on conflict (reader, partition) do nothing`,
-    [reader, databaseJson(positions)],
+    [reader, databaseJson(positions.map((each) => ({ ...each, last: encodeMark(each.last) })))],
   );
 }
 
@@ -60,19 +73,26 @@ export async function movePositions(
   moves: readonly Move[],
 ): Promise<boolean> {
   // Locked in one order, so that two processes never wait for each other.
-  const rows = await query<{ partition: number; next: number }>(
-    `select partition, next from waypost.positions
+  const rows = await query<{ partition: number; next: number; last: string }>(
+    `select partition, next, last from waypost.positions
      where reader = $1 and partition in (select partition from jsonb_to_recordset($2::jsonb) as given(partition int))
      order by partition for update`,
-    [reader, databaseJson(moves)],
+    [reader, databaseJson(moves.map(({ partition }) => ({ partition })))],
   );
-  const stored = new Map(rows.map(({ partition, next }) => [partition, next]));
-  if (moves.some(({ partition, from }) => stored.get(partition) !== from)) return false;
+  const stored = new Map(rows.map((row) => [row.partition, row]));
+  const isStored = ({ partition, from }: Move) => {
+    const row = stored.get(partition);
+    return row?.next === from.next && row.last === encodeMark(from.last);
+  };
+  if (!moves.every(isStored)) return false;
+  const to = moves.map(({ partition, to: { next, last }, readMs }) => {
+    return { partition, next, last: encodeMark(last), readMs };
+  });
   await query(
-    `update waypost.positions set next = given."to", read_ms = given."readMs"
-     from jsonb_to_recordset($2::jsonb) as given(partition int, "to" bigint, "readMs" bigint)
+    `update waypost.positions set next = given.next, last = given.last, read_ms = given."readMs"
+     from jsonb_to_recordset($2::jsonb) as given(partition int, next bigint, last text, "readMs" bigint)
      where reader = $1 and waypost.positions.partition = given.partition`,
-    [reader, databaseJson(moves)],
+    [reader, databaseJson(to)],
   );
   return true;
 }

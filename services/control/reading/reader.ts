@@ -5,6 +5,9 @@ import {
   type Range,
   type ReadAt,
 } from '../../../shared/kafka/port';
+import { meterCut } from '../../../shared/kafka/metrics';
+import { markAt, markBefore, nameOf } from '../../../shared/kafka/record-name';
+import { goOnBehind, rangeOf, recordAt } from '../../../shared/kafka/scan';
 import { newerFormatOf } from '../../../shared/model/record-format';
 import { type Backoff, backoff, inTurn, sleep } from '../../../shared/runtime/async';
 import { messageOf, newerFormat } from '../../../shared/runtime/errors';
@@ -33,6 +36,10 @@ import { type Shares } from './shares';
  * Invariant: one transaction writes what the records say and the positions behind them, on
  * condition that the stored positions are those where this process began. So no record is lost or
  * counted twice, although processes stop, alternate, or read the same partition for a moment.
+ *
+ * A position names the record before it. Whenever the log may be another one than before, the record
+ * is compared before anything behind it is taken, so that a reader goes on at the first record that
+ * was appended since the log was cut.
  *
  * Each reader has its own positions and its own pace: one that lags, or waits for a locked table,
  * holds up no other. It holds records only while it writes them; all others wait in Kafka.
@@ -66,8 +73,8 @@ export interface Pace {
 }
 
 export interface ReaderOptions {
-  kafka: Pick<Kafka, 'ranges'>;
-  reads: Pick<SharedReads, 'read' | 'next'>;
+  kafka: Pick<Kafka, 'read' | 'ranges'>;
+  reads: Pick<SharedReads, 'read' | 'next' | 'forget'>;
   shares: Pick<Shares, 'owns'>;
   history: Asking;
   /** Returns whether other processes need all cores of this machine. */
@@ -99,13 +106,13 @@ const LONGEST_PAUSE_MS = 10_000;
  */
 const UNKNOWN_TRIES = 6;
 const PART_TRIES = 2;
-/** Brokers' clocks may differ by this much. */
-const CLOCKS_MS = 10_000;
 
 /** The position of a partition in memory. */
 interface Place extends Position {
-  /** `next` as the database has it */
-  stored: number;
+  /** as the database has it */
+  stored: Pick<Position, 'next' | 'last'>;
+  /** of the log that is known to hold the last record; undefined: none is */
+  era: string | undefined;
 }
 
 /** What was fetched while nothing else was to read. */
@@ -146,7 +153,10 @@ export class Reader<E> {
     private readonly handler: Handler<E>,
     private readonly pace: Pace,
     private readonly options: ReaderOptions,
-  ) {}
+  ) {
+    // The series exists from the start, so that the first cut shows as an increase.
+    meterCut(this.#meteredAs, handler.topic, 0);
+  }
 
   get name(): string {
     return this.handler.name;
@@ -274,6 +284,8 @@ export class Reader<E> {
           continue;
         }
         const { records, next, end } = result.value;
+        // The log was cut: its end is another one.
+        if (next < place.next) ends.delete(place.partition);
         if (!ends.has(place.partition) && end !== Infinity) ends.set(place.partition, end);
         let newer: string | undefined;
         for (const record of records) {
@@ -282,6 +294,7 @@ export class Reader<E> {
           batch.add(record);
           count++;
           place.next = record.offset + 1;
+          place.last = markAt(nameOf(record), place.last ?? undefined);
           place.readMs = Math.max(place.readMs, record.timestampMs);
           if (!batch.isFull) continue;
           await this.#yieldToOthers(batch);
@@ -331,7 +344,8 @@ export class Reader<E> {
       }
       for (const partition of lacking) {
         const position = stored.get(partition);
-        if (position) this.#places.set(partition, { ...position, stored: position.next });
+        if (!position) continue;
+        this.#places.set(partition, { ...position, stored: position, era: undefined });
       }
     }
     return [...this.#places.values()];
@@ -355,14 +369,19 @@ export class Reader<E> {
 
   /** @param isNew the reader has no positions yet. A partition that is added is read whole. */
   async #beginningOf(partitions: readonly number[], isNew: boolean): Promise<Position[]> {
+    const { kafka } = this.options;
+    const { topic } = this.handler;
     const sinceMs = this.handler.sinceMs();
-    const ranges = await this.options.kafka.ranges(
-      this.handler.topic,
-      isNew && sinceMs > 0 ? sinceMs : undefined,
+    const ranges = await kafka.ranges(topic, isNew && sinceMs > 0 ? sinceMs : undefined);
+    const wanted = ranges.filter(({ partition }) => partitions.includes(partition));
+    return Promise.all(
+      wanted.map(async ({ partition, low: next }) => {
+        const offset = next - 1;
+        const before = next > 0 ? await recordAt(kafka, { topic, partition, offset }) : undefined;
+        const last = before?.offset === offset ? markAt(nameOf(before)) : null;
+        return { partition, next, last, sinceMs, readMs: sinceMs };
+      }),
     );
-    return ranges
-      .filter(({ partition }) => partitions.includes(partition))
-      .map(({ partition, low }) => ({ partition, next: low, sinceMs, readMs: sinceMs }));
   }
 
   #at({ partition, next: offset }: Place, maxBytes: number): ReadAt {
@@ -372,28 +391,42 @@ export class Reader<E> {
   async #read(place: Place, maxBytes: number, ahead: Ahead | undefined): Promise<Fetched> {
     const at = this.#at(place, maxBytes);
     const fetched = ahead?.fetched.get(keyOf(at)) ?? (await this.options.reads.read(at));
-    if (!fetched.gone) return fetched;
-    const next = await this.#afterGap(place);
+    if (!fetched.gone && fetched.era === place.era) return fetched;
+    const next = await this.#nextIn(place);
+    if (!fetched.gone) {
+      place.era = fetched.era;
+      if (next === place.next) return fetched;
+    }
     // The end is asked for by the next read.
-    return { ...fetched, next, end: Infinity };
+    return { ...fetched, records: [], next, end: Infinity };
   }
 
-  /**
-   * Returns where to read on when the topic has lost records: at the first one that is left, or if
-   * it has lost its tail or was created again, at the first one that was appended since.
-   */
-  async #afterGap({ partition, next, readMs }: Place): Promise<number> {
-    const { kafka, log } = this.options;
+  /** Returns where to read on in a log that may hold other records than those that were read. */
+  async #nextIn(place: Place): Promise<number> {
+    const { kafka, reads, log } = this.options;
     const { topic } = this.handler;
-    const of = (ranges: Range[]) => ranges.find((range) => range.partition === partition);
-    const range = of(await kafka.ranges(topic));
-    if (!range) return next;
-    const { low, high } = range;
-    log.error({ reader: this.name, topic, partition, offset: next, low, high }, 'reader.log_cut');
-    if (next < low) return low;
-    return next <= high
-      ? next
-      : (of(await kafka.ranges(topic, Math.max(0, readMs - CLOCKS_MS)))?.low ?? high);
+    const { partition, last, sinceMs } = place;
+    const at = { topic, partition };
+    const about = { reader: this.name, ...at, offset: place.next };
+    if (!last) {
+      const { low, high } = (await rangeOf(kafka, at, sinceMs)) ?? { low: 0, high: 0 };
+      return place.next < low || place.next > high ? low : place.next;
+    }
+    const { next, cut } = await goOnBehind(kafka, at, last);
+    if (cut === 0) {
+      if (next > place.next) log.error({ ...about, from: next }, 'reader.records_expired');
+      return Math.max(next, place.next);
+    }
+    log.error({ ...about, offsets: cut, from: next }, 'reader.log_cut');
+    meterCut(this.#meteredAs, topic, cut);
+    // Others of this process have fetched what was cut off.
+    reads.forget(topic, partition);
+    place.last = markBefore(next, last);
+    return next;
+  }
+
+  get #meteredAs(): string {
+    return `control-${this.name}`;
   }
 
   #newerFormatOf(record: InRecord): string | undefined {
@@ -413,12 +446,14 @@ export class Reader<E> {
   }
 
   async #commit(batch: Batch<E>): Promise<void> {
-    const moved = [...this.#places.values()].filter(({ next, stored }) => next !== stored);
+    const moved = [...this.#places.values()].filter(
+      ({ next, last, stored }) => next !== stored.next || last !== stored.last,
+    );
     if (moved.length === 0) return;
-    const moves = moved.map(({ partition, stored: from, next: to, readMs }) => ({
+    const moves = moved.map(({ partition, stored: from, next, last, readMs }) => ({
       partition,
       from,
-      to,
+      to: { next, last },
       readMs,
     }));
     const write = (isApart: boolean) =>
@@ -438,7 +473,7 @@ export class Reader<E> {
       throw error;
     });
     this.#unknown = 0;
-    for (const place of moved) place.stored = place.next;
+    for (const place of moved) place.stored = { next: place.next, last: place.last };
     for (const each of then) each?.();
     this.#report(batch, refused);
   }

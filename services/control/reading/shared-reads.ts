@@ -81,6 +81,12 @@ export class SharedReads {
     return new Map(answered);
   }
 
+  /** Forgets what was fetched of a partition, because its log was cut. */
+  forget(topic: string, partition: number): void {
+    const place = `${topic}/${String(partition)}/`;
+    for (const key of this.#kept.keys()) if (key.startsWith(place)) this.#forget(key);
+  }
+
   /** Readers at the same place share a wait. */
   #wait(at: ReadAt): Promise<Fetched> {
     const key = keyOf(at);

@@ -54,10 +54,10 @@ async function pageOfSources<V>(
   query: Query<'GET /sources'>,
   view: (entry: Entry<Source>) => V,
 ) {
-  const { q, state, sort } = query;
+  const { state, sort } = query;
   const found = entries.list('source');
   const isShown = ({ data }: Entry<Source>) =>
-    isNamed(data, q) && (state === undefined || data.enabled === (state === 'enabled'));
+    isNamed(data, query) && (state === undefined || data.enabled === (state === 'enabled'));
   if (sort === undefined) return pageOfEntries(found, query, view, isShown);
   const shown = found.filter(isShown);
   const calls = sort.endsWith('lastCall')

@@ -27,8 +27,12 @@ interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'on
   onReadable: () => void;
   /** called with the number of offsets of deferred records that retention has deleted */
   onExpired: (partition: Partition, offsets: number) => void;
-  /** called when a log was cut. @param offsets number of records that were read and cut off */
-  onCut: (partition: Partition, offsets: number) => void;
+  /**
+   * called when a log was cut
+   * @param cut.offsets number of records that were read and cut off
+   * @param cut.from the first of them
+   */
+  onCut: (partition: Partition, cut: { offsets: number; from: number }) => void;
   log: Log;
 }
 
@@ -128,7 +132,7 @@ export class AssignedPartitions {
     this.partitions.set(id, begun);
     this.parts.onRevoking?.();
     const read = Math.max(position.next, (position.last?.offset ?? -1) + 1);
-    this.parts.onCut(begun, Math.max(1, read - end));
+    this.parts.onCut(begun, { offsets: Math.max(1, read - end), from: end });
   }
 
   /** A fetch found no record in its place: retention has deleted it, or the log was cut. */

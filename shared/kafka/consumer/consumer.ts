@@ -151,7 +151,7 @@ export class KafkaConsumption implements Consumption {
       stopping: () => this.#stopping,
       onReadable: () => this.#fetcher.wake(),
       onExpired: (partition, offsets) => this.#expired(partition, offsets),
-      onCut: (partition, offsets) => this.#cut(partition, offsets),
+      onCut: (partition, cut) => this.#cut(partition, cut),
       log,
     });
     this.#fetcher = new Fetcher({
@@ -372,10 +372,14 @@ export class KafkaConsumption implements Consumption {
     this.#meter.missed(topic, offsets);
   }
 
-  #cut({ topic, number: partition, position }: Partition, offsets: number): void {
+  #cut(
+    { topic, number: partition, position }: Partition,
+    { offsets, from }: { offsets: number; from: number },
+  ): void {
     const about = { group: this.options.group, topic, partition, offsets, from: position.next };
     this.parts.log.error(about, 'consumer.log_cut');
     this.#meter.cut(topic, offsets);
+    this.options.onCut?.({ topic, partition, from });
   }
 
   async #readCommitted(places: readonly TopicPartition[]): Promise<CommittedPartition[]> {

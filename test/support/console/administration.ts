@@ -35,6 +35,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
       return status === 200 ? (body as { role: string }).role : status;
     };
     await page.goto(`${stage.system.controlUrl}/tokens`);
+    await page.getByRole('button', { name: 'New token' }).click();
     await page.getByLabel('Token name').fill('Robot');
     await page.getByRole('button', { name: 'Create token' }).click();
     const token = (await page.getByRole('region', { name: 'new token' }).textContent())!.trim();
@@ -127,6 +128,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
   }) => {
     const { page } = tab;
     await page.goto(`${stage.system.controlUrl}/deletions`);
+    await page.getByRole('button', { name: 'Delete users' }).click();
     await page.getByLabel('User ids').fill('user-forgotten\n\nuser-gone\nuser-gone');
     await page.getByRole('button', { name: 'Delete 2' }).click();
     await confirm(tab, 'Delete these users?', 'Delete 2');

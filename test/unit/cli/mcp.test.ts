@@ -257,9 +257,7 @@ describe('what an assistant may do, also with the token of an administrator', ()
     expect(harmless.sort()).toEqual([
       'acknowledge_notice',
       'acknowledge_notices',
-      'create_replay',
       'replay_delivery',
-      'resume_replay',
       'retry_delivery',
       'retry_destination',
       'test_alert',
@@ -284,7 +282,7 @@ describe('what an assistant may do, also with the token of an administrator', ()
     const of = (name: string) => tools.find((each) => each.name === name)!;
     expect([of('preview_replay'), of('create_replay')]).toMatchObject([
       { annotations: { readOnlyHint: true, destructiveHint: false } },
-      { annotations: { readOnlyHint: false } },
+      { annotations: { readOnlyHint: false, destructiveHint: true } },
     ]);
     const body = { destination: 'dst_1' };
     const [, , posed] = await ask(

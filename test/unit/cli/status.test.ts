@@ -71,7 +71,9 @@ test('every reason has words', () => {
 const row = {
   name: 'Fine',
   state: 'healthy',
+  failedAttempts: 0,
   lastError: null,
+  lastDead: null,
   oldestWaitingAt: null,
   waiting: 0,
   retrying: 0,
@@ -81,7 +83,13 @@ const row = {
 };
 /** As the API sorts them. */
 const ROWS = [
-  { ...row, destination: 'dst_lost', name: 'Borealis', dead: 2_279 },
+  {
+    ...row,
+    destination: 'dst_lost',
+    name: 'Borealis',
+    dead: 2_279,
+    lastDead: { at, reason: 'rejected', status: 410, code: null, message: null },
+  },
   {
     ...row,
     destination: 'dst_down',
@@ -108,9 +116,6 @@ const LISTS: Record<string, object[]> = {
       reason: 'circuit_open',
       goesOn: { ...none, when: 'on_answer', ...down },
     },
-  ],
-  'dst_lost dead': [
-    { ...base, id: 'dlv_2', status: 'dead', reason: 'rejected', lastStatusCode: 410 },
   ],
 };
 

@@ -15,6 +15,8 @@ import {
   everyStep,
   latencyTicks,
   listOf,
+  listOfAccepted,
+  sinceCreation,
   sinceOf,
   stepLabel,
 } from '../../../console/src/lib/series';
@@ -351,21 +353,17 @@ test.each([
   expect(rateInWords(rate)).toBe(text);
 });
 
-test('a bar leads to the deliveries of its time and status, and dead ones by their end', () => {
+test('a figure leads to what it counts: deliveries that ended in its time, without tests', () => {
   const range = { since: '2026-01-01T10:00:00.000Z', until: '2026-01-01T11:00:00.000Z' };
   const query = (...given: Parameters<typeof listOf>) =>
     Object.fromEntries(new URLSearchParams(listOf(...given).split('?')[1]));
-  expect(query('', range)).toEqual(range);
-  expect(query('dst_1', range, 'delivered')).toEqual({
-    destination: 'dst_1',
-    status: 'delivered',
-    ...range,
-  });
-  expect(query('', range, 'dead')).toEqual({
-    status: 'dead',
-    endedSince: range.since,
-    endedUntil: range.until,
-  });
+  const ended = { endedSince: range.since, endedUntil: range.until, counted: 'true' };
+  expect(query('', range)).toEqual(ended);
+  for (const status of ['delivered', 'cancelled', 'dead'] as const) {
+    expect(query('dst_1', range, status)).toEqual({ destination: 'dst_1', status, ...ended });
+  }
+  expect(query('', {}, 'pending')).toEqual({ status: 'pending', counted: 'true' });
+  expect(listOfAccepted(range)).toBe(`/deliveries?${new URLSearchParams({ ...range }).toString()}`);
 });
 
 test('the last attempts of a destination come from all its deliveries, newest first', () => {
@@ -487,4 +485,17 @@ test('unseen notices about one server are a group', () => {
     { origin: 'https://b.example', unseen: ['n2', 'n3', 'n4'], destinations: 2 },
     { origin: 'https://c.example', unseen: ['n8', 'n9'], destinations: 2 },
   ]);
+});
+
+test.each([
+  // Created before the trend begins, in its middle, and just now.
+  ['2026-01-01T00:00:00Z', 24],
+  ['2026-01-02T12:30:00Z', 12],
+  ['2026-01-02T23:59:00Z', 6],
+])('the bars of a destination that was created at %s are the last %d', (createdAt, bars) => {
+  const hours = Array.from({ length: 24 }, (_, i) => i);
+  const trend = { stepSeconds: 3_600, delivered: hours, failedAttempts: hours };
+  const shown = sinceCreation(trend, '2026-01-02T00:00:00Z', createdAt);
+  expect(shown).toEqual({ delivered: hours.slice(-bars), failed: hours.slice(-bars) });
+  expect(sinceCreation(trend, undefined, createdAt).delivered).toHaveLength(24);
 });

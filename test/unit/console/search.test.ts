@@ -1,4 +1,4 @@
-import { barAt, barsOf, hasBars, timesOf } from '../../../console/src/deliveries/bars';
+import { barAt, barsOf, endsOf } from '../../../console/src/deliveries/bars';
 import { checked, parseSearch, timeOf } from '../../../console/src/deliveries/search';
 
 describe('the search field of deliveries', () => {
@@ -69,30 +69,27 @@ describe('the search field of deliveries', () => {
 
 describe('the bars above the list of deliveries', () => {
   test.each([
-    ['', true],
-    ['destination=dst_1&since=1h', true],
-    ['status=dead&endedSince=2026-01-01T00%3A00%3A00.000Z', true],
+    ['', ['delivered', 'dead', 'cancelled']],
+    ['destination=dst_1&since=1h', ['delivered', 'dead', 'cancelled']],
+    ['status=dead&counted=true&endedSince=2026-01-01T00%3A00%3A00.000Z', ['dead']],
+    ['status=partly_delivered', ['partlyDelivered']],
     // The numbers know neither users nor codes, and count ends only.
-    ['user=u-1', false],
-    ['status=dead&code=422', false],
-    ['status=pending', false],
-  ])('are there for the filters "%s": %s', (filters, isThere) => {
-    expect(hasBars(filters)).toBe(isThere);
+    ['user=u-1', []],
+    ['status=dead&code=422', []],
+    ['status=pending', []],
+  ])('count for the filters "%s": %j', (filters, ends) => {
+    expect(endsOf(filters)).toEqual(ends);
   });
 
-  test('show what the status selects, in every step until the end', () => {
+  test('have the numbers of the ends, in every step until now', () => {
     const totals = { ...ZERO, delivered: 5, dead: 2 };
     const counted = { since: at(0), stepSeconds: 60, series: [{ at: at(1), ...totals }] };
-    const numbers = (status: string) =>
-      barsOf(counted, status, Date.parse(at(2))).map(({ delivered, dead }) => [delivered, dead]);
-    expect(numbers('')).toEqual([
+    expect(
+      barsOf(counted, ['dead', 'delivered'], Date.parse(at(2))).map(({ counts }) => counts),
+    ).toEqual([
       [0, 0],
-      [5, 2],
+      [2, 5],
     ]);
-    expect(numbers('dead')[1]).toEqual([0, 2]);
-    expect(numbers('delivered')[1]).toEqual([5, 0]);
-    expect(timesOf('dead').since).toBe('endedSince');
-    expect(timesOf('').since).toBe('since');
   });
 
   test.each([

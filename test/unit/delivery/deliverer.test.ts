@@ -1018,6 +1018,15 @@ describe('duplicate steps', () => {
     await story.take({ id: 'dlv_x', hop: 1, attempt: 1 });
     expect(story.sent).toHaveLength(2);
   });
+
+  test('a step that was cut off the log is taken again', async () => {
+    story = new Story(['/a']);
+    await story.take({ id: 'dlv_x' });
+    story.deliverer.onCut({ topic: 'webhooks', partition: 0, from: 0 });
+    await story.take({ id: 'dlv_x' });
+    await story.pass(GATHER_MS);
+    expect([story.sent.length, story.deliverer.duplicatesDropped]).toEqual([2, 0]);
+  });
 });
 
 describe('rows of attempts', () => {

@@ -243,11 +243,29 @@ test('receivers of webhooks have a network where neither Kafka nor the machine c
   expect(read('docs/operations/running.md')).toContain(`WAYPOST_ALLOWED_NETWORKS=${range!}`);
 });
 
+/** The upper half of a network that only Waypost and receivers are in. */
+const RECEIVERS = /^10\.213\.\d+\.128\/25$/;
+
 test.each(['docker-compose.yml', 'docs/operations/running.md', 'README.md', 'Dockerfile'])(
-  '%s does not advise to allow a network that Docker or the machine uses',
+  '%s opens no network that Docker or the machine uses, and shows no way to',
   (file) => {
-    expect(read(file)).not.toMatch(
-      /(10\.0\.0\.0\/8|172\.16\.0\.0\/12|192\.168\.0\.0\/16|172\.17\.0\.0)/,
+    const text = read(file);
+    expect(text).not.toMatch(
+      /host-gateway|host\.docker\.internal|network_mode: host|--network[ =]host/,
+    );
+    const allowed = text.match(/(?<=WAYPOST_ALLOWED_NETWORKS=)[\w.:/,]+/g) ?? [];
+    expect(allowed.filter((network) => !RECEIVERS.test(network))).toEqual([]);
+    // Nor does a comment or a sentence name one.
+    const networks = text.match(/\b\d+\.\d+\.\d+\.\d+\/\d{1,2}\b/g) ?? [];
+    expect(networks.filter((network) => !/^10\.213\.\d+\.(0\/24|128\/25)$/.test(network))).toEqual(
+      [],
     );
   },
 );
+
+test('no container of docker compose has a name or a network of the machine', () => {
+  for (const service of Object.values(compose.services)) {
+    expect(service).not.toHaveProperty('extra_hosts');
+    expect(service).not.toHaveProperty('network_mode', 'host');
+  }
+});

@@ -39,6 +39,36 @@ describe('the deduplication window', () => {
     expect([at(5), at(6), at(9)].map((s) => seen.isDuplicate(s, 0))).toEqual([false, true, true]);
   });
 
+  test('takes no copy for a duplicate of what was cut off, at any offset', () => {
+    const seen = createDedupWindow();
+    for (const [id, offset, partition] of [
+      ['kept', 4, 0],
+      ['cut', 5, 0],
+      ['elsewhere', 9, 1],
+    ] as const) {
+      seen.remember(at(offset, partition, id), 0);
+    }
+    seen.forget(0, 5);
+    const copies = [at(5, 0, 'kept'), at(4, 0, 'cut'), at(12, 0, 'cut'), at(12, 1, 'elsewhere')];
+    expect(copies.map((copy) => seen.isDuplicate(copy, 0))).toEqual([true, false, false, true]);
+    // The copy is the first one now.
+    seen.remember(at(12, 0, 'cut'), 0);
+    expect([12, 13].map((offset) => seen.isDuplicate(at(offset, 0, 'cut'), 0))).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  test('forgets what was cut off in its time, and its copies in theirs', () => {
+    const seen = createDedupWindow({ keepMs: 60_000 });
+    seen.remember(at(5), 0);
+    seen.forget(0, 0);
+    seen.remember(at(7), 30_000);
+    for (let i = 0; i < 3; i++) seen.remember(at(20 + i, 0, `other-${String(i)}`), 70_000);
+    expect(seen.isDuplicate(at(8), 70_000)).toBe(true);
+    expect(seen.size).toBe(4);
+  });
+
   test('compares offsets beyond 32 bits', () => {
     const seen = createDedupWindow();
     seen.remember(at(2 ** 40), 0);

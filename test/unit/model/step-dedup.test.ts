@@ -81,6 +81,17 @@ describe('a second record', () => {
     ]);
   });
 
+  test('a step that was cut off is taken again', () => {
+    const forks = createStepDedup();
+    const other = { headers: { delivery: 'd2' } };
+    forks.isDuplicateStep(record({ offset: 5 }), NOW);
+    forks.isDuplicateStep(record({ ...other, offset: 5, topic: 'webhooks.due' }), NOW);
+    forks.forget({ topic: 'webhooks', partition: 0, from: 5 });
+    expect(forks.isDuplicateStep(record({ offset: 9 }), NOW)).toBe(false);
+    const elsewhere = record({ ...other, offset: 9, topic: 'webhooks.due' });
+    expect(forks.isDuplicateStep(elsewhere, NOW)).toBe(true);
+  });
+
   test('the limit of remembered steps forgets the oldest', () => {
     const forks = createStepDedup(100);
     forks.isDuplicateStep(record({ offset: 0 }), NOW);

@@ -80,6 +80,18 @@ test('of two records of the same step, retry returns one, and drops the other', 
   expect(returner.duplicatesDropped).toBe(1);
 });
 
+test('after a cut retry returns a step that was cut off', async () => {
+  const producer = recordingProducer();
+  const returner = new Requeuer({ ...parts, producer, now: () => NOW });
+  const step = { delivery: 'd', attempt: '1', hop: '1' };
+  returner.onRecord(due(5, step, () => undefined));
+  returner.onCut({ topic: 'webhooks.retry.10s', partition: 3, from: 4 });
+  returner.onRecord(due(9, step, () => undefined));
+  await new Promise(setImmediate);
+  expect(producer.appends.flat()).toHaveLength(2);
+  expect(returner.duplicatesDropped).toBe(0);
+});
+
 test('retry returns a record of a newer format as it is', () => {
   const producer = recordingProducer();
   const returner = new Requeuer({ ...parts, producer, now: () => NOW });

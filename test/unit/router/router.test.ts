@@ -234,6 +234,18 @@ describe('Router', () => {
       expect([done, appends.length, router.counts.duplicates]).toEqual([[1, 2], 1, 1]);
     });
 
+    test('a message that was cut off the log is routed when it is sent again', async () => {
+      const { give, appends, done, router } = aRouter();
+      give(1, { messageId: 'kept' });
+      give(5, { messageId: 'cut' });
+      for (const { ack } of appends) ack();
+      await settle();
+      router.onCut({ topic: 'messages', partition: 3, from: 5 });
+      give(7, { messageId: 'cut' });
+      give(8, { messageId: 'kept' });
+      expect([done, appends.length, router.counts.duplicates]).toEqual([[1, 5, 8], 3, 1]);
+    });
+
     test('a copy waits while the first may be lost, and is dropped once it cannot', async () => {
       const { give, appends, done, router } = aRouter();
       give(1, { messageId: 'same' });

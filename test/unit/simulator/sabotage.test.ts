@@ -195,7 +195,10 @@ const CASES: Case[] = [
     'two attempts at the same time',
     () => {
       method(Recalls.prototype, 'check', () => 'return')();
-      jest.mocked(createStepDedup).mockImplementation(() => ({ isDuplicateStep: () => false }));
+      jest.mocked(createStepDedup).mockImplementation(() => ({
+        isDuplicateStep: () => false,
+        forget: () => undefined,
+      }));
     },
     // Sent now, a moment before the tier of ten seconds returns them.
     world([badFrom(0, 3_000, answers(20, 503), answers(4_000))], {

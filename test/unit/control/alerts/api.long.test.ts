@@ -556,7 +556,7 @@ describe('a notice about dead letters', () => {
         kind: 'dead_letters',
         origin: 'https://a.example',
         count: 4,
-        deliveries: { destination: id, status: 'dead' },
+        deliveries: { destination: id, status: 'dead', counted: true },
         endedAt: null,
       },
     ]);
@@ -601,9 +601,11 @@ describe('a notice about dead letters', () => {
     record(first!);
     await store(first!);
     await look(1);
+    expect(await open()).toMatchObject([{ destinationDeleted: false }]);
     await control.call('delete', `/destinations/${id}`);
     await look(20);
     expect(await open()).toEqual([]);
+    expect((await get('/notices')).data).toMatchObject([{ destinationDeleted: true }]);
   });
 });
 
@@ -621,7 +623,7 @@ test('a failing notice counts the deliveries that wait, and is shown before its 
       alert: 'later',
       count: 2,
       failures: 2,
-      deliveries: { destination: id, status: 'pending' },
+      deliveries: { destination: id, status: 'pending', counted: true },
     },
   ]);
   expect((await get(`/deliveries?destination=${id}&status=pending`)).data).toHaveLength(2);

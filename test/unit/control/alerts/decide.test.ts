@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decide, type Decision } from '../../../../services/control/alerts/decide';
+import { decide, type Decision, onlyAbout } from '../../../../services/control/alerts/decide';
 import { type World } from '../../../../services/control/alerts/troubles';
 import { type HealthEvidence } from '../../../../services/control/health/attempt-evidence';
 import {
@@ -9,6 +9,7 @@ import {
 } from '../../../../services/control/health/destination-health';
 import { type Notice } from '../../../../services/control/alerts/notice';
 import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
+import { at } from '../../../support/events';
 import { aDestination } from '../../../support/factories';
 
 const settings = { failingForMs: 100, deadLettersEveryMs: 1_000 };
@@ -458,4 +459,41 @@ test('every dead letter is counted in an alert', () => {
 test('the health survives serialization', () => {
   const { health } = play([[failed(10), failed(110), dead(5)]]);
   expect(JSON.parse(JSON.stringify(health)) as Health).toEqual(health);
+});
+
+test('a decision about the destinations that it concerns is the same as one about all', () => {
+  const webhook = { id: 'whk_1', url: 'sealed', origin: 'https://a.example', headers: {} };
+  const off = { at: at(0), reason: 'gone' as const };
+  const urls = [{ ...webhook, disabled: off }];
+  const many = Array.from({ length: 9 }, (_, i) => {
+    const webhooks = i % 3 === 0 ? urls : [webhook];
+    return aDestination({ id: `dst_${String(i)}`, webhooks, enabled: i !== 6 });
+  });
+  const worldWith = (notices: readonly Notice[]): World => ({
+    nowMs: 5_000,
+    settings,
+    notices,
+    destinations: { get: (id) => many.find((each) => each.id === id), all: () => many },
+    health: new Map([['dst_1', addEvidence(unknownHealth(), [failed(10), failed(4_000)])]]),
+    facts: [],
+    fullProfiles: 2,
+    counts: undefined,
+    over: undefined,
+  });
+  const { raised } = decide(worldWith([]));
+  expect(raised.map(({ kind }) => kind).sort()).toEqual([
+    'failing',
+    'profile_full',
+    'webhook_disabled',
+    'webhook_disabled',
+  ]);
+  // Each notice may be known, be lacking, or be about what is over.
+  const gone = { ...raised.at(-2)!, id: 'ntc_gone', destination: 'dst_5', webhook: 'whk_none' };
+  for (let known = 0; known < 32; known++) {
+    const world = worldWith([...raised, gone].filter((_, i) => (known >> i) % 2 > 0));
+    const { about, ...decision } = decide(world);
+    const only = onlyAbout(about, world);
+    expect(only.destinations.all()).toHaveLength(about.filter((id) => id !== '').length);
+    expect(decide(only)).toEqual({ about, ...decision });
+  }
 });

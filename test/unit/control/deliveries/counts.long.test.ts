@@ -3,6 +3,7 @@ import { recordAudit } from '../../../../services/control/history/audit';
 import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { MOST_COUNTED } from '../../../../shared/api/operation';
+import { ALERTS_ID } from '../../../../shared/model/config';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { aDeath, aFailure, anEvent, at, aWait } from '../../../support/events';
@@ -42,6 +43,10 @@ test.each([
   ['user=user-1&destination=dst_1', 4],
   [`since=${at(2)}`, 3],
   [`status=dead&endedSince=${at(60)}&endedUntil=${at(120)}`, 1],
+  // Delivered a second after its acceptance.
+  [`status=delivered&endedSince=${at(1)}&endedUntil=${at(2)}`, 1],
+  [`endedSince=${at(2)}`, 2],
+  [`status=waiting&endedSince=${at(0)}`, 0],
   ['replay=rpl_1', 1],
   ['replay=rpl_2', 0],
   ['user=nobody', 0],
@@ -76,40 +81,49 @@ test('counting stops at a limit, also of deliveries examined with combined filte
   expect(await totalOf('destination=dst_1&status=delivered')).toEqual({ count: 1, exact: true });
 });
 
-test.each(['endedSince', 'endedUntil'])(
-  '%s needs status=dead, which its index needs',
-  async (parameter) => {
-    for (const status of ['', '&status=delivered']) {
-      const { status: code, body } = await control.call(
-        'get',
-        `/deliveries?${parameter}=${at(60)}${status}`,
-      );
-      expect(code).toBe(422);
-      expect(body.errors).toEqual([
-        { parameter, detail: expect.stringContaining('needs status=dead') as string },
-      ]);
-    }
-  },
-);
+test('test sends and alerts are no traffic, and a list of what is counted leaves them out', async () => {
+  const events = [
+    anEvent({ delivery: 'dlv_real', destination: 'dst_tested' }),
+    anEvent({ delivery: 'dlv_test', destination: 'dst_tested', test: true }),
+    anEvent({ delivery: 'dlv_alert', destination: ALERTS_ID }),
+  ];
+  await storeEvents(database, events, await readParts(database));
+  const found = async (query: string) => {
+    const { data } = await get(`/deliveries?limit=5&${query}`);
+    return (data as { id: string }[]).map(({ id }) => id).toSorted();
+  };
+  expect(await found('destination=dst_tested')).toEqual(['dlv_real', 'dlv_test']);
+  expect(await found('destination=dst_tested&counted=true')).toEqual(['dlv_real']);
+  expect(await found('destination=dst_tested&status=delivered&counted=false')).toEqual([
+    'dlv_test',
+  ]);
+  expect(await found(`destination=${ALERTS_ID}&counted=true`)).toEqual([]);
+  expect(await found(`destination=${ALERTS_ID}&counted=false`)).toEqual(['dlv_alert']);
+});
 
-test('the audit trail is found by time', async () => {
+test('the audit trail is found by time, and without sessions', async () => {
+  const change = {
+    kind: 'source' as const,
+    entry: 'src_1',
+    version: 1,
+    at: Date.parse(at(10)),
+    action: 'created' as const,
+    name: 'Site',
+    changes: [],
+    by: { id: 'admin', name: 'Admin', role: 'admin' as const },
+  };
   await recordAudit(database, [
-    {
-      kind: 'source',
-      entry: 'src_1',
-      version: 1,
-      at: Date.parse(at(10)),
-      action: 'created',
-      name: 'Site',
-      changes: [],
-      by: { id: 'admin', name: 'Admin', role: 'admin' },
-    },
+    change,
+    { ...change, kind: 'session', entry: 'ses_1', at: Date.parse(at(5)) },
   ]);
   const found = async (query: string) => (await get(`/audit?total=true&${query}`)).total.count;
   expect([await found(`since=${at(10)}&until=${at(11)}`), await found(`since=${at(11)}`)]).toEqual([
     1, 0,
   ]);
-  expect(await found(`until=${at(10)}`)).toBe(0);
+  expect(await found(`until=${at(5)}`)).toBe(0);
+  expect([await found(''), await found('sessions=true'), await found('sessions=false')]).toEqual([
+    2, 2, 1,
+  ]);
   await database.query('delete from waypost.audit');
 });
 

@@ -9,6 +9,7 @@ import {
 } from '../../../../services/control/destinations/health';
 import { rowsOf, trendOf } from '../../../../services/control/overview/destination-rows';
 import { type CircuitRow } from '../../../../services/control/history/circuits';
+import { columnsOf } from '../../../../services/control/history/minute-counts';
 import { type Destination } from '../../../../shared/model/config';
 import { aDestination } from '../../../support/factories';
 
@@ -35,8 +36,9 @@ const aCircuit = (url: string, at = NOW - HOUR_MS): CircuitRow => ({
 });
 
 /** @param hoursAgo start of the step */
-const counts = (hoursAgo: number, numbers: Record<string, number>) =>
-  Object.entries(numbers).map(([what, count]) => ({ at: NOW - hoursAgo * HOUR_MS, what, count }));
+const counts = (hoursAgo: number, numbers: Record<string, number>) => [
+  { at: NOW - hoursAgo * HOUR_MS, ...columnsOf(new Map(Object.entries(numbers))) },
+];
 
 const observed = (over: Partial<Observed> = {}): Observed => ({
   destination: withTwoUrls(),
@@ -292,8 +294,8 @@ test('the health contains rates, latencies, the last error and what waits', () =
 
 test('each row of many destinations has the state that the destination alone has', () => {
   const [one, two] = [withTwoUrls(), withTwoUrls({ id: 'dst_2' })];
-  const of = (destination: string, rows: { what: string; count: number }[]) =>
-    rows.map((row) => ({ destination, what: row.what, count: row.count }));
+  const of = (destination: string, rows: typeof good) =>
+    rows.map((row) => ({ ...row, destination }));
   const rows = rowsOf([one, two], {
     counts: [...of('dst_1', bad), ...of('dst_2', good)],
     recent: [...of('dst_1', bad), ...of('dst_2', good)],

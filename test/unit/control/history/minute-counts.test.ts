@@ -1,5 +1,8 @@
 import { applyEvent, type DeliveryRow } from '../../../../services/control/history/delivery-row';
 import {
+  addColumns,
+  columnsOf,
+  type Counts,
   type MinuteCount,
   countsOf,
   CountSums,
@@ -102,27 +105,42 @@ test('an event counts in its minute', () => {
 
 test('counts of the same destination, minute and kind are added', () => {
   const one = { destination: 'a', minute: 0, what: 'dead', count: 1 };
-  expect(new CountSums([one, { ...one, count: 2 }, { ...one, destination: 'b' }]).all()).toEqual([
-    { ...one, count: 3 },
-    { ...one, destination: 'b' },
+  const sums = new CountSums([one, { ...one, count: 2 }, { ...one, destination: 'b' }]);
+  sums.add({ ...one, minute: 60_000 });
+  sums.add({ ...one, minute: 60_000, count: -1 });
+  expect(sums.all()).toEqual([
+    { destination: 'a', minute: 0, counts: new Map([['dead', 3]]) },
+    { destination: 'b', minute: 0, counts: new Map([['dead', 1]]) },
   ]);
-  expect(one.count).toBe(1);
+});
+
+test('a row of the database has all counts, and rows are added', () => {
+  const row = { attempts: 3, failed: 1, delivered: 2, partly: 0, dead: 0, cancelled: 0 };
+  const counts: Counts = new Map();
+  addColumns(counts, { ...row, took: '17:1 22:1' });
+  addColumns(counts, { ...row, took: '' });
+  // As the database puts the times of several rows behind each other.
+  addColumns(counts, { ...row, took: ' 22:1 17:-1  9:10' });
+  expect(columnsOf(counts)).toEqual({
+    ...{ attempts: 9, failed: 3, delivered: 6, partly: 0, dead: 0, cancelled: 0 },
+    took: '22:2 9:10',
+  });
 });
 
 describe('a percentile', () => {
-  const buckets = (times: number[]) =>
-    new CountSums(
-      times.flatMap((ms) => {
-        const settled = { ...anEvent(), at: new Date(START + ms).toISOString() };
-        return countsOf(undefined, applyEvent(undefined, settled)).map((count) => ({
-          ...count,
-          minute: 0,
-        }));
-      }),
-    ).all();
+  const buckets = (times: number[]) => {
+    const sums = new CountSums();
+    for (const ms of times) {
+      const settled = { ...anEvent(), at: new Date(START + ms).toISOString() };
+      for (const count of countsOf(undefined, applyEvent(undefined, settled))) {
+        sums.add({ ...count, minute: 0 });
+      }
+    }
+    return sums.all()[0]!.counts;
+  };
 
   test('the percentile is null if nothing was delivered', () => {
-    expect(percentile([{ what: 'dead', count: 3 }], 0.5)).toBeNull();
+    expect(percentile(new Map([['dead', 3]]), 0.5)).toBeNull();
   });
 
   test.each([1, 7, 40, 333, 5_000, 86_400_000])(

@@ -22,7 +22,7 @@ function historyOf(values: readonly Buffer[]) {
     rows.set(entry.delivery, after);
     for (const count of countsOf(before, after)) counts.add(count);
   }
-  return { rows, counts: counts.all() };
+  return { rows, counts: new Set(counts.all()) };
 }
 
 const usable = (given: PlainSuccess[]) =>

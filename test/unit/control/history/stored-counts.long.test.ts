@@ -1,11 +1,20 @@
+import * as fc from 'fast-check';
 import { type Database } from '../../../../services/control/history/database';
-import { countsBetween, withSince } from '../../../../services/control/history/queries';
+import { CountSums, type MinuteCount } from '../../../../services/control/history/minute-counts';
+import { sumOf as sumOfRows } from '../../../../services/control/history/count-series';
+import {
+  countsBetween,
+  countsInSteps,
+  withSince,
+} from '../../../../services/control/history/queries';
 import {
   addCounts,
+  ALL,
   countsToKeep,
   type HourRows,
   keepCounts,
 } from '../../../../services/control/history/stored-counts';
+import { fewerCases } from '../../../support/cases';
 import { memoryDatabase } from '../../../support/database';
 
 const HOUR_MS = 3_600_000;
@@ -17,10 +26,11 @@ let database: Database;
 beforeAll(async () => {
   database = await memoryDatabase();
 });
-beforeEach(async () => {
+const empty = async () => {
   await database.query('delete from waypost.counts');
-  await database.query(`delete from waypost.meta where key <> 'version'`);
-});
+  await database.query('update waypost.counted set minutes_from = 0, hours_to = 0');
+};
+beforeEach(empty);
 afterAll(() => database.close());
 
 const count = (minute: number, what = 'attempts') => ({
@@ -29,9 +39,11 @@ const count = (minute: number, what = 'attempts') => ({
   what,
   count: 1,
 });
+const add = (...counts: MinuteCount[]) =>
+  database.transaction((queries) => addCounts(queries, new CountSums(counts)));
 const KEEP = { sinceMs: 0, maxBytes: 1e9 };
 const sumOf = async (sinceMs: number, untilMs: number) =>
-  (await countsBetween(database, { sinceMs, untilMs })).reduce((sum, each) => sum + each.count, 0);
+  (await countsBetween(database, { sinceMs, untilMs }, [ALL]))[0]?.attempts ?? 0;
 
 test('what is too much goes in its order, and the latest minutes never', () => {
   const rows: HourRows[] = [0, 1, 2, 3, 4].flatMap((ago) => [
@@ -56,7 +68,7 @@ test('what is too much goes in its order, and the latest minutes never', () => {
 
 test('hours that fill the space do not drop the minutes that tell what fails now', async () => {
   const past = Array.from({ length: 200 }, (_, i) => count(HOUR - (i + 30) * HOUR_MS));
-  await addCounts(database, [...past, count(NOW_MS - MINUTE_MS, 'failed')]);
+  await add(...past, count(NOW_MS - MINUTE_MS, 'failed'));
   await keepCounts(database, KEEP, NOW_MS);
   await database.query('analyze waypost.counts');
   await keepCounts(database, { ...KEEP, maxBytes: 4 * 100 * 181 }, NOW_MS);
@@ -69,16 +81,98 @@ test('hours that fill the space do not drop the minutes that tell what fails now
 });
 
 test('a minute in the future does not hide the minutes of now', async () => {
-  await addCounts(database, [count(NOW_MS + 72 * HOUR_MS), count(NOW_MS - MINUTE_MS)]);
+  await add(count(NOW_MS + 72 * HOUR_MS), count(NOW_MS - MINUTE_MS));
   expect(await sumOf(NOW_MS - 15 * MINUTE_MS, NOW_MS)).toBe(1);
   expect(await sumOf(HOUR - 24 * HOUR_MS, NOW_MS)).toBe(1);
 });
 
 test('a late count alone in a minute does not stand for its hour', async () => {
   const before = HOUR - 26 * HOUR_MS;
-  await addCounts(database, [count(before), count(before + MINUTE_MS)]);
-  await addCounts(database, [count(HOUR - 3 * HOUR_MS)]);
+  await add(count(before), count(before + MINUTE_MS));
+  await add(count(HOUR - 3 * HOUR_MS));
   await keepCounts(database, KEEP, NOW_MS);
-  await addCounts(database, [count(before + 2 * MINUTE_MS)]);
+  await add(count(before + 2 * MINUTE_MS));
   expect(await sumOf(before - HOUR_MS / 2, NOW_MS)).toBe(4);
+});
+
+const given = fc.record({
+  destination: fc.constantFrom('dst_1', 'dst_2'),
+  minute: fc.nat(300).map((ago) => HOUR + (60 - ago) * MINUTE_MS),
+  what: fc.constantFrom('attempts', 'failed', 'dead', 'took:17', 'took:22'),
+  count: fc.integer({ min: -1, max: 3 }),
+});
+const turn = fc.record({
+  counts: fc.array(given, { maxLength: 8 }),
+  // Minutes are added to their hours at any time, also by a clock that was wrong.
+  maintainedAt: fc.option(fc.nat(400).map((ago) => HOUR + (120 - ago) * MINUTE_MS)),
+});
+
+test('minutes and hours together have each count once, in any span and step', async () => {
+  const spans = fc.record({
+    sinceMs: fc.nat(300).map((ago) => HOUR + (60 - ago) * MINUTE_MS),
+    lengthMs: fc.nat(300).map((minutes) => minutes * MINUTE_MS),
+    stepMs: fc.constantFrom(5 * MINUTE_MS, HOUR_MS),
+    beginsWithHour: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(turn, { maxLength: 6 }), spans, async (turns, asked) => {
+      await empty();
+      const all: MinuteCount[] = [];
+      for (const { counts, maintainedAt } of turns) {
+        all.push(...counts);
+        await add(...counts);
+        if (maintainedAt !== null) await keepCounts(database, KEEP, maintainedAt);
+      }
+      const { stepMs } = asked;
+      const begins = asked.beginsWithHour ? HOUR_MS : stepMs;
+      const sinceMs = Math.floor(asked.sinceMs / begins) * begins;
+      const span = { sinceMs, untilMs: sinceMs + asked.lengthMs };
+      const inSpan = all.filter(({ minute }) => minute >= sinceMs && minute < span.untilMs);
+      const sums = (counts: MinuteCount[], what: string) =>
+        counts.reduce((sum, each) => sum + (each.what === what ? each.count : 0), 0);
+
+      const steps = await countsInSteps(database, { ...span, stepMs, destination: undefined });
+      const expected = new Map<number, number>();
+      for (const each of inSpan.filter(({ what }) => what === 'attempts')) {
+        const at = Math.floor(each.minute / stepMs) * stepMs;
+        expected.set(at, (expected.get(at) ?? 0) + each.count);
+      }
+      for (const { at, attempts } of steps) {
+        expect([at, attempts]).toEqual([at, expected.get(at) ?? 0]);
+        expected.delete(at);
+      }
+      expect([...expected.values()].filter((left) => left !== 0)).toEqual([]);
+      for (const destination of ['dst_1', 'dst_2']) {
+        const own = inSpan.filter((each) => each.destination === destination);
+        const found = sumOfRows(await countsBetween(database, span, [destination]));
+        for (const what of ['attempts', 'failed', 'dead', 'took:17', 'took:22']) {
+          expect([destination, what, found.get(what) ?? 0]).toEqual([
+            destination,
+            what,
+            sums(own, what),
+          ]);
+        }
+        const isDead = (await withSince(database, 'dead', span)).includes(destination);
+        expect(isDead).toBe(sums(own, 'dead') > 0);
+      }
+    }),
+    { numRuns: fewerCases(200) },
+  );
+});
+
+test('an hour has few rows to change: its minutes are added to it every ten minutes', async () => {
+  await add(count(HOUR), count(HOUR + 9 * MINUTE_MS), count(HOUR + 10 * MINUTE_MS));
+  const hours = async () =>
+    (
+      await database.query<{ attempts: number }>(
+        `select attempts from waypost.counts where minutes = 60 and destination = 'dst_1'`,
+      )
+    ).map(({ attempts }) => attempts);
+  await keepCounts(database, KEEP, HOUR + 11 * MINUTE_MS - 1);
+  expect(await hours()).toEqual([]);
+  await keepCounts(database, KEEP, HOUR + 11 * MINUTE_MS);
+  expect(await hours()).toEqual([2]);
+  await add(count(HOUR + 5 * MINUTE_MS), count(HOUR + 12 * MINUTE_MS));
+  expect(await hours()).toEqual([3]);
+  expect(await sumOf(HOUR, HOUR + HOUR_MS)).toBe(5);
 });

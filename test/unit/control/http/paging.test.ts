@@ -1,4 +1,4 @@
-import { pageOfEntries } from '../../../../services/control/http/paging';
+import { firstSorted, pageOfEntries } from '../../../../services/control/http/paging';
 
 const query = { limit: 3, after: undefined, total: undefined };
 const view = ({ data }: { data: { id: string } }) => data.id;
@@ -39,4 +39,19 @@ test('a further page of a long list reads few entries', () => {
     '00005',
   ]);
   expect(reads).toBeLessThan(40);
+});
+
+test('the first items of a long list are found without sorting all', () => {
+  const items = Array.from({ length: 10_000 }, (_, i) => (i * 7_919) % 10_007);
+  let compared = 0;
+  const first = firstSorted(items, 51, (a, b) => {
+    compared++;
+    return a - b;
+  });
+  expect(first).toEqual(items.toSorted((a, b) => a - b).slice(0, 51));
+  expect(compared).toBeLessThan(15_000);
+  // Equal ones keep their order.
+  const even = (a: number, b: number) => (a % 2) - (b % 2);
+  expect(firstSorted([3, 2, 4, 1, 6], 9, even)).toEqual([2, 4, 6, 3, 1]);
+  expect(firstSorted([], 3, even)).toEqual([]);
 });

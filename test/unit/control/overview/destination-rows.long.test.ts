@@ -1,8 +1,13 @@
-import { type Destination } from '../../../../shared/model/config';
+import { listOf } from '../../../../console/src/lib/series';
+import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
 import { MOST_OVERVIEW_ROWS } from '../../../../shared/api/operation';
+import { readParts } from '../../../../services/control/history/record-events';
 import { shownOf } from '../../../../services/control/overview/destination-rows';
+import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
+import { aCancellation, aDeath, anEvent, at, aUrl, aWait } from '../../../support/events';
+import { storeEvents } from '../../../support/store-events';
 
 const NONE = {
   ids: undefined,
@@ -74,5 +79,65 @@ test('GET /overview has named destinations, and the open deliveries of all or of
   });
   const tooMany = await control.call('get', `/overview?ids=${','.repeat(MOST_OVERVIEW_ROWS)}`);
   expect([tooMany.status, tooMany.body.errors]).toMatchObject([422, [{ parameter: 'ids' }]]);
+  await database.close();
+});
+
+const HOUR = 3_600;
+
+test('each figure of the overview leads to a list of as many deliveries', async () => {
+  const database = await memoryDatabase();
+  const control = await controlUnderTest({ database });
+  const body = { name: 'A', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.test/' }] };
+  const made = await control.call('post', '/destinations').send(body);
+  const { id } = made.body as { id: string };
+  let deliveries = 0;
+  /** accepted and ended these seconds after the start of the history */
+  const own = (acceptedAt: number, endedAt: number, over: object = {}) => ({
+    delivery: `dlv_${String(++deliveries)}`,
+    destination: id,
+    acceptedAt: at(acceptedAt),
+    at: at(endedAt),
+    ...over,
+  });
+  const urls = [aUrl({ url: 'whk_1' }), aUrl({ url: 'whk_2', outcome: 'rejected', status: 404 })];
+  const events: DeliveryEvent[] = [
+    anEvent(own(0, 1)),
+    anEvent(own(3 * HOUR, 3 * HOUR + 60)),
+    // Accepted before the time, and ended within it.
+    anEvent(own(0, 3 * HOUR + 60)),
+    anEvent(own(0, 3 * HOUR + 60, { urls })),
+    aDeath(own(0, 3 * HOUR + 60)),
+    aDeath(own(1, 3 * HOUR + 120, { reason: 'render_failed' })),
+    aDeath(own(0, 60)),
+    aCancellation(own(0, 3 * HOUR + 60)),
+    aCancellation(own(0, 3 * HOUR + 60)),
+    aWait(own(0, 1)),
+    // No traffic.
+    anEvent(own(3 * HOUR, 3 * HOUR + 60, { test: true })),
+    aDeath(own(3 * HOUR, 3 * HOUR + 60, { test: true })),
+    aWait(own(3 * HOUR, 3 * HOUR + 60, { test: true })),
+    anEvent(own(3 * HOUR, 3 * HOUR + 60, { destination: ALERTS_ID })),
+  ];
+  await storeEvents(database, events, await readParts(database));
+  control.clock.now = new Date(at(4 * HOUR));
+  const get = async (path: string) => (await control.call('get', path)).body;
+  const { since, totals, open, data } = await get(`/overview?since=${at(3 * HOUR)}`);
+  expect([totals, open]).toMatchObject([
+    { delivered: 3, partlyDelivered: 1, dead: 2, cancelled: 2 },
+    { held: 1 },
+  ]);
+  const lengthOf = async (...link: Parameters<typeof listOf>) =>
+    (await get(listOf(...link))).data.length;
+  for (const only of ['', id]) {
+    expect({
+      delivered: await lengthOf(only, { since }, 'delivered'),
+      partlyDelivered: await lengthOf(only, { since }, 'partly_delivered'),
+      dead: await lengthOf(only, { since }, 'dead'),
+      cancelled: await lengthOf(only, { since }, 'cancelled'),
+      held: await lengthOf(only, {}, 'held'),
+    }).toEqual({ delivered: 3, partlyDelivered: 1, dead: 2, cancelled: 2, held: 1 });
+  }
+  // The newest dead letter of the time says why something was lost.
+  expect(data).toMatchObject([{ dead: 2, lastDead: { at: at(3 * HOUR + 120) } }]);
   await database.close();
 });

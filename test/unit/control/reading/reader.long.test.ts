@@ -5,6 +5,8 @@ import { type Handler, type ReaderOptions } from '../../../../services/control/r
 import { SharedReads } from '../../../../services/control/reading/shared-reads';
 import { type Kafka, type ReadAt } from '../../../../shared/kafka/port';
 import { AppError } from '../../../../shared/runtime/errors';
+import { metrics } from '../../../../shared/telemetry/metrics';
+import { renderMetrics } from '../../../../shared/telemetry/prometheus';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
@@ -67,6 +69,12 @@ const written = async (name = 'texts') =>
   (
     await database.query<{ text: string }>('select text from waypost.texts where name = $1', [name])
   ).map(({ text }) => text);
+/** Returns how many records the readers of a name have found to be cut off. */
+async function cutOf(name: string): Promise<number> {
+  const series = `waypost_log_cut_total{group="control-${name}",topic="texts"} `;
+  const lines = (await renderMetrics(metrics)).split('\n');
+  return Number(lines.find((line) => line.startsWith(series))?.slice(series.length));
+}
 const position = async (name = 'texts') => (await readPositions(database, name)).get(0)?.next;
 
 test('what records say and the positions behind them are one transaction', async () => {
@@ -265,7 +273,13 @@ test('the first process stores the positions of all partitions, so that another 
   await reader({ sinceMs: () => 7 }, { ranges, shares: { owns: (one) => one === 0 } }).poll();
   expect(asked).toBe(7);
   expect([...(await readPositions(database, 'texts')).values()]).toEqual(
-    [0, 1].map((partition) => ({ partition, next: 0, sinceMs: 7, readMs: expect.any(Number) })),
+    [0, 1].map((partition) => ({
+      partition,
+      next: 0,
+      last: null,
+      sinceMs: 7,
+      readMs: expect.any(Number),
+    })),
   );
 });
 
@@ -291,6 +305,55 @@ test('polls that wait for the present one are one', async () => {
   const one = reader({}, { read });
   await Promise.all(Array.from({ length: 10 }, () => one.poll()));
   expect(fetches).toBeLessThanOrEqual(2);
+});
+
+describe.each([
+  ['was cut', 30],
+  ['was created again', 0],
+])('a reader of a topic that %s, and has grown beyond its position', (_, left) => {
+  test.each([
+    ['runs', () => undefined],
+    ['has stopped', () => reader()],
+  ])('loses no record that was appended since, while it %s', async (__, another) => {
+    append(...many(50));
+    const one = reader();
+    await one.poll();
+    const countedBefore = await cutOf('texts');
+    memory.cut('texts', left);
+    append(...many(70, 'new'));
+    const then = another() ?? one;
+    await then.poll();
+    expect((await written()).sort()).toEqual([...many(70, 'new'), ...many(50)]);
+    expect(await position()).toBe(left + 70);
+    expect((await cutOf('texts')) - countedBefore).toBe(50 - left);
+    expect(then.logged()).toContain('reader.log_cut');
+  });
+
+  test('reads nothing of what another reader has fetched before', async () => {
+    const reads = new SharedReads(memory.kafka);
+    const [one, two] = [reader({}, { reads }), reader({ name: 'two' }, { reads })];
+    if (left > 0) append(...many(left));
+    await one.poll();
+    append(...many(50 - left, 'lost'));
+    await one.poll();
+    memory.cut('texts', left);
+    append(...many(70, 'new'));
+    await one.poll();
+    await two.poll();
+    expect((await written('two')).sort()).toEqual([...many(70, 'new'), ...many(left)]);
+    expect((await written()).filter((text) => text === 'new')).toHaveLength(70);
+  });
+
+  test('writes all of as many records as were cut off', async () => {
+    append(...many(50));
+    const one = reader();
+    await one.poll();
+    memory.cut('texts', left);
+    append(...many(50 - left, 'new'));
+    await one.poll();
+    await one.poll();
+    expect((await written()).filter((text) => text === 'new')).toHaveLength(50 - left);
+  });
 });
 
 test('a reader loses no record of a topic that was created again', async () => {

@@ -185,12 +185,15 @@ test.each([
   ['nothing before the first look', { positions: [], droppedTo: 0 }, { from: 1_000, to: 1_000 }],
   [
     'the time since the reader began',
-    { positions: [{ partition: 0, next: 5, sinceMs: 600, readMs: 900 }], droppedTo: 0 },
+    { positions: [{ partition: 0, next: 5, last: null, sinceMs: 600, readMs: 900 }], droppedTo: 0 },
     { from: 600, to: 1_000 },
   ],
   [
     'no dropped texts, and no unread records',
-    { positions: [{ partition: 0, next: 4, sinceMs: 600, readMs: 900 }], droppedTo: 700 },
+    {
+      positions: [{ partition: 0, next: 4, last: null, sinceMs: 600, readMs: 900 }],
+      droppedTo: 700,
+    },
     { from: 700, to: 900 },
   ],
 ])('the searchable time is %s', (_, stored, expected) => {

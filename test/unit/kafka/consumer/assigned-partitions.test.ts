@@ -51,7 +51,7 @@ async function setUp(options: {
     stopping: () => false,
     onReadable: () => undefined,
     onExpired: (_, offsets) => missed.push(offsets),
-    onCut: (_, offsets) => cut.push(offsets),
+    onCut: (_, { offsets }) => cut.push(offsets),
     log: createLog('test', 'silent'),
   });
   assigned.enter('member', new Map([[ID, PLACE]]));

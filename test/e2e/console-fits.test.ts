@@ -1,0 +1,186 @@
+import { type Browser } from 'playwright-core';
+import { openTab, type Tab } from '../support/browser';
+import { CHROMIUM, openChromium } from '../support/chromium';
+import {
+  belowTheFold,
+  consolePages,
+  routesWithout,
+  type Subjects,
+  WIDER,
+} from '../support/console/pages';
+import { eventually } from '../support/eventually';
+import { testWith } from '../support/external-tools';
+import { aTrack } from '../support/factories';
+import { openStorySystem, type StorySystem } from '../support/story-system';
+
+/**
+ * Names that people give and clients send: as long as they may be, without a space, from right to
+ * left, with emoji, and with markup. No page is wider than the window because of them, and none
+ * runs them.
+ */
+
+const MINUTES = 60_000;
+const MOST = 200;
+/** A name of an audience becomes a trait. */
+const MOST_OF_TRAIT = 100;
+const LONG = 'Donaudampfschifffahrtsgesellschaft'.repeat(6).slice(0, MOST);
+const SPACED = 'the very long name of a customer with several words '
+  .repeat(4)
+  .slice(0, MOST)
+  .trim();
+const FROM_RIGHT = `متجر الكتب القديمة في المدينة ${'الكبيرة '.repeat(20)}`.slice(0, MOST).trim();
+const EMOJI = '🧾'.repeat(MOST / 2);
+const MARKUP = `<script>window.wasRun = true</script><img src=x onerror="window.wasRun=true">`;
+const NAMES = [LONG, SPACED, FROM_RIGHT, EMOJI, MARKUP];
+const USER = `user-${'0123456789'.repeat(12)}`;
+
+/** Windows by their size in CSS px. The second is one of 1,280 × 800 at 200 %. */
+const WINDOWS = [
+  { width: 1_280, height: 800, showsFirst: true },
+  { width: 640, height: 400, showsFirst: false },
+  { width: 640, height: 800, showsFirst: true },
+  { width: 390, height: 800, showsFirst: true },
+];
+
+let stage: StorySystem;
+let browser: Browser;
+let subjects: Subjects;
+
+beforeAll(async () => {
+  [stage, browser] = await Promise.all([
+    openStorySystem({
+      env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' },
+      together: true,
+    }),
+    openChromium(),
+  ]);
+  subjects = await makeStrange();
+}, 8 * MINUTES);
+afterAll(async () => {
+  await browser.close();
+  await stage.close();
+}, MINUTES);
+
+async function made(path: string, body: object): Promise<string> {
+  const answer = await stage.system.control('POST', path, body);
+  if (![201, 202].includes(answer.status)) {
+    throw new Error(
+      `POST ${path} answered ${String(answer.status)}: ${JSON.stringify(answer.body)}`,
+    );
+  }
+  return (answer.body as { id: string }).id;
+}
+
+/** One of everything under each name, with traffic that arrives, fails and dies. */
+async function makeStrange(): Promise<Subjects> {
+  const { system, sink } = stage;
+  sink.on('/dies', { status: 422, body: LONG });
+  sink.on('/fails', { status: 500, body: LONG });
+  const source = await system.createSource(LONG);
+  for (const name of NAMES.slice(1)) await system.createSource(name);
+  const destinations: string[] = [];
+  for (const [i, name] of NAMES.entries()) {
+    const path = ['/dies', '/fails', '/works'][i % 3]!;
+    const { id } = await system.createDestination({
+      name,
+      sources: [source.id],
+      webhooks: [
+        { url: sink.url(`${path}?${LONG}`), headers: { [`X-${LONG.slice(0, 60)}`]: LONG } },
+      ],
+    });
+    destinations.push(id);
+  }
+  const destination = destinations[0]!;
+  for (const name of NAMES) {
+    await made('/tokens', { name, role: 'operator' });
+  }
+  const common = { sources: [source.id], destinations: [destination] };
+  const audience = await made('/audiences', {
+    ...common,
+    name: LONG.slice(0, MOST_OF_TRAIT),
+    condition: `user.traits.${LONG.slice(0, 60)} == "${FROM_RIGHT}"`,
+  });
+  const trait = await made('/computed-traits', {
+    ...common,
+    name: SPACED.slice(0, MOST_OF_TRAIT).trim(),
+    compute: 'count',
+    event: LONG,
+  });
+  await stage.settled();
+  for (const event of NAMES) {
+    const call = aTrack({ event, userId: USER, properties: { [LONG]: LONG, text: MARKUP } });
+    expect((await system.send(source.writeKey, 'track', call)).status).toBe(200);
+  }
+  // Refused, with a long reason.
+  await system.send(source.writeKey, 'batch', { batch: [{ type: 'track', event: LONG }] });
+  const delivery = await eventually(async () => {
+    const { body } = await system.control('GET', `/deliveries?destination=${destination}`);
+    const dead = (body.data as { id: string; status: string }[]).filter(
+      ({ status }) => status === 'dead',
+    );
+    expect(dead).toHaveLength(NAMES.length);
+    return dead[0]!.id;
+  });
+  await made('/deletions', { userIds: [LONG] });
+  const replay = await made('/replays', { destination, preview: true });
+  await eventually(async () => {
+    const { body } = await system.control('GET', '/notices');
+    expect(body.data.length).toBeGreaterThan(0);
+  });
+  return { destination, source: source.id, delivery, replay, audience, trait, user: USER };
+}
+
+async function signedIn(): Promise<Tab> {
+  const tab = await openTab(browser);
+  await tab.page.addInitScript(
+    `localStorage.setItem('waypost.views.deliveries', ${JSON.stringify(
+      JSON.stringify(NAMES.map((name) => ({ name, filters: `q=${name.slice(0, 9)}` }))),
+    )})`,
+  );
+  await tab.page.goto(`${stage.system.controlUrl}/`);
+  await tab.page.getByLabel(/^Token/).fill(stage.system.adminToken);
+  await tab.page.getByRole('button', { name: 'Sign in' }).click();
+  await tab.page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  return tab;
+}
+
+testWith(
+  CHROMIUM,
+  'every page fits its window with names of 200 letters, from right to left, of emoji and of ' +
+    'markup, and shows what it is about without scrolling',
+  async () => {
+    const pages = consolePages(subjects);
+    expect(routesWithout(pages)).toEqual([]);
+    const tab = await signedIn();
+    const { page } = tab;
+    /** findings of all pages, so that one run shows them all */
+    const found: string[] = [];
+    for (const { path, first } of pages) {
+      await page.setViewportSize({ width: 1_280, height: 800 });
+      await page.goto(`${stage.system.controlUrl}${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await eventually(async () => expect(await page.locator('.skeletons').count()).toBe(0));
+      for (const { width, height, showsFirst } of WINDOWS) {
+        await page.setViewportSize({ width, height });
+        const look = async () => [
+          ...((await tab.evaluate(WIDER)) as string[]).slice(0, 5),
+          ...(showsFirst ? [await tab.evaluate(belowTheFold(first))] : []).filter(
+            (below) => below !== 0,
+          ),
+        ];
+        // Data and charts may still arrive.
+        await eventually(async () => expect(await look()).toEqual([]), {
+          deadlineMs: 10_000,
+        }).catch(() => undefined);
+        const beyond = await look();
+        if (beyond.length > 0)
+          found.push(`${path} at ${String(width)} × ${String(height)}: ${beyond.join(', ')}`);
+      }
+    }
+    expect(found).toEqual([]);
+    expect(await tab.evaluate('window.wasRun')).toBeUndefined();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  },
+  8 * MINUTES,
+);

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../../shared/runtime/repo-root';
+
+/** Every page of the console, for tests that look at all of them. */
+
+/** What a page is about. */
+export interface Subjects {
+  destination: string;
+  source: string;
+  delivery: string;
+  replay: string;
+  audience: string;
+  trait: string;
+  /** has accepted events */
+  user: string;
+}
+
+export interface ConsolePage {
+  path: string;
+  /** finds the first of what somebody opens the page for; it must be visible without scrolling */
+  first: string;
+}
+
+const ROW = 'tbody tr';
+const FIELD = 'form input, form textarea';
+const HEADING = 'main h1';
+
+export function consolePages(of: Subjects): ConsolePage[] {
+  const destination = `/destinations/${of.destination}`;
+  return [
+    { path: '/', first: ROW },
+    { path: '/connect', first: 'main a' },
+    { path: '/connect/new?type=webhooks', first: FIELD },
+    { path: `/connect/${of.destination}/live`, first: HEADING },
+    { path: '/destinations', first: ROW },
+    { path: destination, first: '.tile' },
+    { path: `${destination}/deliveries`, first: ROW },
+    { path: `${destination}/settings`, first: FIELD },
+    { path: `${destination}/changes`, first: ROW },
+    { path: '/deliveries', first: ROW },
+    { path: '/deliveries?status=dead', first: ROW },
+    { path: `/deliveries/${of.delivery}`, first: 'main .sentence' },
+    { path: `/lookup?user=${encodeURIComponent(of.user)}`, first: ROW },
+    { path: '/replays', first: ROW },
+    { path: `/replays?destination=${of.destination}`, first: FIELD },
+    { path: `/replays/${of.replay}`, first: 'main section' },
+    { path: '/debugger', first: '.events > li' },
+    { path: '/sources', first: ROW },
+    { path: `/sources/${of.source}`, first: HEADING },
+    { path: `/sources/${of.source}/calls`, first: '.events > li' },
+    { path: `/sources/${of.source}/code`, first: 'pre' },
+    { path: `/sources/${of.source}/settings`, first: FIELD },
+    { path: `/sources/${of.source}/changes`, first: ROW },
+    { path: '/audiences', first: ROW },
+    { path: '/audiences/new', first: FIELD },
+    { path: `/audiences/${of.audience}`, first: HEADING },
+    { path: '/audiences/traits', first: ROW },
+    { path: '/audiences/traits/new', first: FIELD },
+    { path: `/audiences/traits/${of.trait}`, first: HEADING },
+    { path: '/deletions', first: ROW },
+    { path: '/alerts', first: FIELD },
+    { path: '/notices', first: ROW },
+    { path: '/audit', first: ROW },
+    { path: '/tokens', first: ROW },
+    { path: '/no/such/page', first: HEADING },
+  ];
+}
+
+/** Returns the routes of the console that no page of a list is at. */
+export function routesWithout(pages: readonly ConsolePage[]): string[] {
+  const app = readFileSync(join(ROOT, 'console/src/app.tsx'), 'utf8');
+  const routes = [...app.matchAll(/<Route\s+path="([^"]+)"/g)].map(([, path = '']) => path);
+  const paths = pages.map(({ path }) => path.split('?')[0]?.slice(1) ?? '');
+  return routes.filter((route) => {
+    const parts = route.split('/').map((part) => {
+      if (part === '*') return '.*';
+      if (!part.startsWith(':')) return part;
+      return part.endsWith('?') ? '?[^/]*' : '[^/]+';
+    });
+    const pattern = new RegExp(`^${parts.join('/')}$`);
+    return !paths.some((path) => pattern.test(path));
+  });
+}
+
+/** Elements beyond the right edge of the window, which make the page scroll sideways. */
+export const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')]
+  .filter((element) => element.getBoundingClientRect().right > innerWidth).map((element) => element.className || element.tagName)`;
+
+/** How far below the window's bottom the first of something ends, px; 0: it is in the window. */
+export const belowTheFold = (selector: string) => `(() => {
+  scrollTo(0, 0);
+  const found = [...document.querySelectorAll('${selector}')].find((element) => element.getBoundingClientRect().height > 0);
+  if (!found) return 'nothing is shown';
+  const { top } = found.getBoundingClientRect();
+  return Math.max(0, Math.round(top + 20 - innerHeight));
+})()`;
