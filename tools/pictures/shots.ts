@@ -92,6 +92,7 @@ export async function takePictures(system: System, known: Known): Promise<void> 
     await page.getByRole('row', { name: /certificate expiring/ }).waitFor();
     await shoot(page, 'notices');
 
+    await showConnect(page, open, known);
     await showBuilder(page, open);
     await showPreview(page, open, known);
     await showConflict(page, open, system, idOf('Kestrel Labs'));
@@ -104,6 +105,14 @@ export async function takePictures(system: System, known: Known): Promise<void> 
 const LIVE_MS = 10 * 60_000;
 
 type Open = (path: string) => Promise<unknown>;
+
+async function showConnect(page: Page, open: Open, { sources }: Known): Promise<void> {
+  await open(`/connect/new?sources=${sources.get('Web shop') ?? ''}`);
+  await page.getByRole('radio', { name: /^Webhook/ }).waitFor();
+  await page.getByLabel('Address').fill('https://hooks.lumen.example/waypost');
+  await page.getByLabel(/^Name/).fill('Lumen Studio');
+  await shoot(page, 'connect', 1_000);
+}
 
 async function showBuilder(page: Page, open: Open): Promise<void> {
   await open('/audiences/new');
@@ -122,8 +131,9 @@ async function showBuilder(page: Page, open: Open): Promise<void> {
 }
 
 async function showPreview(page: Page, open: Open, { sources }: Known): Promise<void> {
-  await open(`/connect/new?type=webhooks&sources=${sources.get('Web shop') ?? ''}`);
-  await page.getByLabel('Address').fill('https://hooks.slack.example/services/T024/B08/x7');
+  await open(`/connect/new?sources=${sources.get('Web shop') ?? ''}`);
+  await page.getByRole('radio', { name: /^Slack/ }).check();
+  await page.getByLabel('Address').fill('https://hooks.slack.com/services/T024/B08/x7');
   await openSection(page, 'Request');
   await page.getByLabel('Body', { exact: true }).selectOption('slack');
   await page.getByRole('button', { name: 'Preview with an event' }).click();
