@@ -29,7 +29,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 
 const LIVE_CALLS = 45;
 const PORT = 443;
-const READY_MS = 400_000;
+const READY_MS = 900_000;
 
 async function main(): Promise<boolean> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waypost-pictures-'));
