@@ -95,10 +95,10 @@ export interface ControlAdapters {
   onFatal: (error: unknown) => void;
 }
 
-/** What tests set in place of the machine. */
-/** Consoles ask every five seconds. */
-const KEEP_ANSWERS_MS = 2_000;
+/** A console asks every five seconds: if it is alone, it gets a new answer each time. */
+const KEEP_ANSWERS_MS = 4_000;
 
+/** What tests set in place of the machine. */
 export interface ControlSeams {
   workClocks?: WorkClocks;
   /** how long several consoles get the same answer of the overview */

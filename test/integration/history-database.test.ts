@@ -710,7 +710,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       ]),
     );
     await database.query('analyze waypost.counts');
-    await keepCounts(database, { ...keep, maxBytes: 4 * 9 * 181 }, nowMs);
+    await keepCounts(database, { ...keep, maxBytes: 4 * 9 * 320 }, nowMs);
     // The latest minutes and the hours of the day remain, after its other minutes were too much.
     expect((await rows()).rows).toBe(8);
     expect(new Map((await sums()) as [string, number][]).get('dst_2')).toBe(1);

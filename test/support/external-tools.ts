@@ -47,7 +47,7 @@ export function testWith(
   }
 }
 
-function isInstalled(tool: Tool): boolean {
+export function isInstalled(tool: Tool): boolean {
   return spawnSync(tool.command, versionArguments(tool)).status === 0;
 }
 

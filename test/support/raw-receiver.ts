@@ -1,6 +1,8 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { type Certificate } from './certificate';
 
-/** A TCP server that answers each whole request as the test says, in bytes. */
+/** A server that answers each whole request as the test says, in bytes. */
 
 export type Treatment = (socket: Socket) => void;
 
@@ -13,24 +15,32 @@ export interface RawReceiver {
   close(): Promise<void>;
 }
 
-/** @param treat returns the treatment of the request with this path; its body is `{}` */
+export interface RawReceiverOptions {
+  onConnection?: Treatment;
+  /** absent: it speaks no TLS */
+  tls?: Certificate | undefined;
+}
+
+/** @param treat returns the treatment of the request with this path */
 export async function startRawReceiver(
   treat: (path: string, request: string) => Treatment,
-  onConnection: Treatment = () => undefined,
+  { onConnection = () => undefined, tls }: RawReceiverOptions = {},
 ): Promise<RawReceiver> {
   let connections = 0;
   const paths: string[] = [];
   const open = new Set<Socket>();
-  const server: Server = createServer((socket) => {
+  const server: Server = createServer((raw) => {
     connections++;
-    open.add(socket);
+    open.add(raw);
+    raw.setNoDelay(true);
+    raw.on('error', () => undefined);
+    raw.on('close', () => open.delete(raw));
+    const socket = tls ? secured(raw, tls) : raw;
     let text = '';
-    socket.setNoDelay(true);
     socket.on('error', () => undefined);
-    socket.on('close', () => open.delete(socket));
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
-      if (!text.endsWith('{}')) return;
+      if (!isWhole(text)) return;
       const path = /^\S+ (\S*)/.exec(text)?.[1] ?? '';
       paths.push(path);
       const request = text;
@@ -40,8 +50,9 @@ export async function startRawReceiver(
     onConnection(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
   return {
-    origin: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    origin: `${tls ? 'https' : 'http'}://127.0.0.1:${String(port)}`,
     get connections() {
       return connections;
     },
@@ -51,6 +62,22 @@ export async function startRawReceiver(
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };
+}
+
+/** TLS itself has no reset: its connection below has. */
+function secured(raw: Socket, { cert, key }: Certificate): Socket {
+  const socket = new TLSSocket(raw, { isServer: true, cert, key });
+  socket.resetAndDestroy = () => {
+    raw.resetAndDestroy();
+    return socket;
+  };
+  return socket;
+}
+
+function isWhole(request: string): boolean {
+  const end = request.indexOf('\r\n\r\n');
+  const length = /\r\ncontent-length: *(\d+)/i.exec(request)?.[1] ?? '0';
+  return end >= 0 && request.length >= end + 4 + Number(length);
 }
 
 /**
@@ -81,3 +108,6 @@ export function floods(beginning: string, part: string): Treatment {
     socket.write(Buffer.from(beginning, 'latin1'), more);
   };
 }
+
+/** Interim responses without end. */
+export const floodsInterim = floods('', 'HTTP/1.1 102 P\r\n\r\n');

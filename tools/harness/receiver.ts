@@ -22,6 +22,7 @@ type Flood = 'interim' | 'headers' | 'trailers' | 'trickle';
  * - `controls`: 16 KB of control characters, which take six times that as JSON, with a status that
  *   is retried and opens no circuit
  * - `batched`: the same to batches
+ * - `named`: to batches, a 200 of that length which names all members but the first as failed
  */
 export const HOSTILE = [
   'interim',
@@ -30,8 +31,11 @@ export const HOSTILE = [
   'trickle',
   'controls',
   'batched',
-] as const satisfies readonly (Flood | 'controls' | 'batched')[];
+  'named',
+] as const satisfies readonly (Flood | 'controls' | 'batched' | 'named')[];
 export type Hostile = (typeof HOSTILE)[number];
+/** Their destinations send batches. */
+export const BATCHED: ReadonlySet<Hostile | undefined> = new Set<Hostile>(['batched', 'named']);
 /** `path`: as the path says; `hang`: reads and never responds. */
 export type Behaviour = 'path' | 'hang' | Hostile;
 
@@ -70,11 +74,33 @@ export type FromReceiver =
 
 const OK = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
 /** The longest body that delivery reads. */
-const CONTROLS_BYTES = 16 * 1024;
+const LONGEST_BYTES = 16 * 1024;
 export const CONTROLS = Buffer.from(
-  `HTTP/1.1 425 Too Early\r\ncontent-length: ${String(CONTROLS_BYTES)}\r\n\r\n` +
-    '\u0001'.repeat(CONTROLS_BYTES),
+  `HTTP/1.1 425 Too Early\r\ncontent-length: ${String(LONGEST_BYTES)}\r\n\r\n` +
+    '\u0001'.repeat(LONGEST_BYTES),
 );
+/** Returns a body that names all members but the first of a batch of this size as failed. */
+export function namingBody(size: number): string {
+  const failed = Array.from({ length: size - 1 }, (_, i) => ({ index: i + 1, status: 503 }));
+  const bodyWith = (pad: string) => JSON.stringify({ failed, pad });
+  // A quotation mark takes two bytes as JSON, and four as JSON in JSON.
+  return bodyWith('"'.repeat(Math.floor((LONGEST_BYTES - bodyWith('').length) / 2)));
+}
+
+const namingAnswers = new Map<number, Buffer>();
+
+function namingAnswer(size: number): Buffer {
+  const known = namingAnswers.get(size);
+  if (known) return known;
+  const body = namingBody(size);
+  const answer = Buffer.from(
+    'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n' +
+      `content-length: ${String(body.length)}\r\n\r\n${body}`,
+  );
+  namingAnswers.set(size, answer);
+  return answer;
+}
+
 const FAILED = Buffer.from('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
 const TELL_EVERY_MS = 5;
 /** No webhook is delivered to these. */
@@ -174,7 +200,7 @@ class Receiver {
         start = head.end;
         this.#arrived(head, door);
         if (this.#fails(head.path)) socket.write(FAILED);
-        else answer(socket, door);
+        else answer(socket, door, head);
       }
       rest = start < data.length ? data.subarray(start) : undefined;
     });
@@ -185,7 +211,8 @@ class Receiver {
   #arrived({ id, deliveries }: Head, door: Door): void {
     this.#count += deliveries?.length ?? 1;
     if (this.#ids && !WITHOUT_STATUS.has(door.as)) {
-      for (const each of deliveries ?? [id]) {
+      const all = deliveries ?? [id];
+      for (const each of door.as === 'named' ? all.slice(0, 1) : all) {
         if (!this.#arrivals.has(each)) this.#arrivals.set(each, clockMs());
       }
     }
@@ -207,10 +234,14 @@ class Receiver {
   }
 }
 
-function answer(socket: Socket, { as }: Door): void {
+function answer(socket: Socket, { as }: Door, { deliveries }: Head): void {
   if (as === 'hang') return;
   if (as === 'controls' || as === 'batched') {
     socket.write(CONTROLS);
+    return;
+  }
+  if (as === 'named') {
+    socket.write(namingAnswer(deliveries?.length ?? 1));
     return;
   }
   if (as !== 'path') {

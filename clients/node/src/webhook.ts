@@ -41,7 +41,10 @@ export interface VerifiedWebhook {
    * X-Signature was verified
    */
   id?: string;
-  /** the body, parsed */
+  /**
+   * the body, parsed by `JSON.parse`: a number that no double holds, such as an id of 19 digits,
+   * keeps its digits only in the text of the body
+   */
   event: WebhookEvent;
 }
 

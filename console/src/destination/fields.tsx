@@ -64,6 +64,8 @@ interface SecretProps {
 export function SecretField({ value, onChange, problem, has, ...made }: SecretProps) {
   const [generated, setGenerated] = useState(made.generated ?? '');
   const readable = value !== '' && value === generated;
+  // A generated one needs no advice.
+  const hint = readable ? undefined : words.sharedSecretHint;
   const generate = () => {
     const secret = newSecret();
     setGenerated(secret);
@@ -75,7 +77,7 @@ export function SecretField({ value, onChange, problem, has, ...made }: SecretPr
         type={readable ? 'text' : 'password'}
         autoComplete="new-password"
         label={has ? words.replaceSharedSecret : words.sharedSecret}
-        description={has ? words.secretSetHint : words.sharedSecretHint}
+        description={has ? words.secretSetHint : hint}
         value={value}
         onChange={(event) => onChange(event.target.value)}
         error={problem}

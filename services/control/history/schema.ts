@@ -58,6 +58,7 @@ const TABLES: readonly string[] = [
      to_ms bigint not null,
      indexed boolean not null default false
    )`,
+  // A row of a minute changes several times: half of each page is for the next versions of its rows.
   `create table waypost.counts (
      destination ${ID} not null,
      minutes smallint not null,

@@ -26,8 +26,8 @@ const DAY_MS = 24 * HOUR_MS;
 export const ALL = '';
 /** Of the history's space. */
 const SHARE = 1 / 4;
-/** A row with its index. */
-const ROW_BYTES = 181;
+/** A row with its indexes, and the free half of its page. An estimate. */
+const ROW_BYTES = 320;
 /** Of the rows, dropped beyond what is too much, so that this is seldom. */
 const SPARE = 1 / 10;
 /** Of these minutes none is dropped. */

@@ -219,15 +219,19 @@ function endOfCertificate(socket: Socket): number {
   return Date.parse(certificate?.validTo ?? '');
 }
 
-/** Lines of the key log for one handshake: one with TLS 1.2, five with TLS 1.3. */
+/**
+ * Lines of the key log for one handshake: one with TLS 1.2, five with TLS 1.3. Servers update their
+ * keys after gigabytes, if at all.
+ */
 const MOST_KEY_LINES = 8;
 const TOO_MANY_HANDSHAKES = new EndpointFault(
-  'the endpoint started the TLS handshake again and again',
+  'the endpoint started the TLS handshake or renewed its keys again and again',
 );
 
 /**
  * A server of TLS 1.2 may start another handshake at any time, for example to ask for a client
- * certificate. Node reports that by the keys alone.
+ * certificate, and one of TLS 1.3 may update its keys, also on an idle connection. Node reports
+ * both by the keys alone.
  */
 function boundHandshakes(socket: Socket): void {
   let lines = 0;

@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net';
 import { createTransport, type Transporter } from 'nodemailer';
 import { type UrlError } from '../../../shared/model/attempt-events';
 import { isMailbox, MAILBOX_PREFIX, type MailBody } from '../../../shared/model/alert-mail';
@@ -16,6 +17,17 @@ const TIMEOUT_MS = 30_000;
 const WHOLE_MS = 90_000;
 /** Most bytes of one reply: a server names what it can do in some lines. */
 const MOST_REPLY_BYTES = 32 * 1024;
+/**
+ * Most bytes on one connection, which serves at most a hundred mails. Replies, a chain of
+ * certificates and some session tickets take a small part of it.
+ */
+const MOST_BYTES = 256 * 1024;
+const WATCH_MS = 100;
+/** Shared instances: their stacks are never read. */
+const TOO_MUCH = new Error('the mail server sent more than belongs to its replies');
+const TOO_LATE = Object.assign(new Error('the mail server could not be reached in time'), {
+  code: 'ETIMEDOUT',
+});
 /**
  * The HTTP statuses as which replies count: the mail server refused the mail for good, or for now.
  */
@@ -48,10 +60,14 @@ export class MailSender {
     const plain = searchParams.get('tls') === 'off';
     this.#wholeMs = wholeMs;
     this.#from = searchParams.get('from') ?? `waypost@${hostname}`;
-    this.#transport = createTransport({
+    const server = {
       host: hostname.replace(/^\[|\]$/g, ''),
       port: Number(port) || (secure ? 465 : 587),
+    };
+    this.#transport = createTransport({
+      ...server,
       secure,
+      getSocket: (_: unknown, done: Opened) => openSocket(server, done),
       // By default TLS would be used only if the server offers it, and whoever is on the way can
       // remove the offer.
       requireTLS: !secure && !plain,
@@ -108,6 +124,30 @@ export class MailSender {
   }
 }
 
+type Opened = (error: Error | null, opened?: { connection: Socket }) => void;
+
+/**
+ * Opens a connection and bounds what arrives on it. Session tickets, new keys and handshakes that
+ * begin anew come below the replies: only the socket below TLS counts their bytes.
+ */
+function openSocket(server: { host: string; port: number }, done: Opened): void {
+  const socket = connect({ ...server, autoSelectFamily: true });
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(TOO_LATE));
+  socket.once('error', done);
+  socket.once('connect', () => {
+    socket.setTimeout(0);
+    socket.off('error', done);
+    // Under TLS nobody else listens.
+    socket.on('error', () => undefined);
+    const watch = setInterval(() => {
+      if (socket.bytesRead > MOST_BYTES) socket.destroy(TOO_MUCH);
+    }, WATCH_MS);
+    watch.unref();
+    socket.once('close', () => clearInterval(watch));
+    done(null, { connection: socket });
+  });
+}
+
 function replied(status: number, reply: string): SendResult {
   const response = { status, headers: {}, body: Buffer.from(reply), truncated: false };
   return { ok: true, response, durationMs: 0 };
@@ -126,7 +166,8 @@ function failed(error: SmtpError): SendResult {
 }
 
 const LIMITS: Readonly<Record<string, Pick<UrlError, 'code' | 'phase'>>> = {
-  EDNS: { code: 'dns', phase: 'dns' },
+  ENOTFOUND: { code: 'dns', phase: 'dns' },
+  EAI_AGAIN: { code: 'dns', phase: 'dns' },
   ETLS: { code: 'tls', phase: 'tls' },
   ETIMEDOUT: { code: 'timeout' },
 };

@@ -9,7 +9,7 @@ import { type Signal } from './job';
  * after a wave of timeouts or 429, and shrinks by a tenth after a wave that took far longer. A
  * limit at which the endpoint broke is approached slowly afterwards. A wave is the set of requests
  * already under way at the last decrease: it reflects the limit before that decrease, and must not
- * be counted again. After an irregular response the limit falls to the start limit.
+ * be counted again. A wave with an irregular response halves the limit, down to the start limit.
  */
 
 export interface ConcurrencyOptions {

@@ -1,6 +1,7 @@
+import { failedMembers } from '../../../services/delivery/batches/failed-members';
 import { classifyStatus } from '../../../shared/model/classify-response';
 import { readHead } from '../../../tools/harness/raw-server';
-import { CONTROLS } from '../../../tools/harness/receiver';
+import { CONTROLS, namingBody } from '../../../tools/harness/receiver';
 
 const request = (body: string, headers = '') =>
   `POST /ok/customer HTTP/1.1\r\nhost: x\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`;
@@ -58,3 +59,16 @@ test('a hostile answer has 16 KB of control characters, and a status that is ret
   expect(body).toBe('\u0001'.repeat(16_384));
   expect(classifyStatus(425)).toBe('retry');
 });
+
+test.each([1, 2, 100])(
+  'an answer to a batch of %i names all members but the first, at the longest length that is read',
+  (size) => {
+    const text = namingBody(size);
+    expect(text.length).toBeGreaterThan(16_000);
+    expect(text.length).toBeLessThanOrEqual(16_384);
+    const headers = { 'content-type': 'application/json' };
+    const failed = failedMembers({ body: Buffer.from(text), headers, truncated: false }, size)!;
+    expect([...failed.keys()]).toEqual([...Array(size).keys()].slice(1));
+    expect([...failed.values()].every((status) => classifyStatus(status) === 'retry')).toBe(true);
+  },
+);

@@ -26,6 +26,11 @@ test.each([
   expect(() => dns(value)).toThrow(`WAYPOST_DNS_SERVERS: must be addresses`);
 });
 
+test('control and the health ports bound their connections without a setting', () => {
+  const { WAYPOST_CONTROL_CONNECTIONS, WAYPOST_HEALTH_CONNECTIONS } = loadSettings({});
+  expect([WAYPOST_CONTROL_CONNECTIONS, WAYPOST_HEALTH_CONNECTIONS]).toEqual([1_024, 64]);
+});
+
 test('an admin token of fewer than 16 characters is refused, and not shown', () => {
   const load = (token: string) => loadSettings({ WAYPOST_ADMIN_TOKEN: token });
   expect(load('1234567890abcdef').WAYPOST_ADMIN_TOKEN).toBe('1234567890abcdef');

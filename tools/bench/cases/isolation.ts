@@ -3,7 +3,7 @@ import { OF_ALL, OF_DESTINATION } from '../../../services/delivery/http/response
 import { laneOptions } from '../../../services/delivery/tuning';
 import { loadSettings } from '../../../shared/runtime/settings';
 import { apiOf } from '../../harness/api';
-import { HOSTILE, type Hostile } from '../../harness/receiver';
+import { BATCHED, HOSTILE, type Hostile } from '../../harness/receiver';
 import { type SystemEnv } from '../../harness/services';
 import { createCustomers, type Customer } from '../load';
 import { type Progress } from '../progress';
@@ -133,7 +133,7 @@ function neighbours(phases: readonly IsolationPhase[], at: number): IsolationPha
 
 const BYTES_PER_MB = 1024 * 1024;
 /** Endpoints whose responses are stored at length. The others send nothing that is kept. */
-const STORED: ReadonlySet<Hostile> = new Set(['controls', 'batched']);
+const STORED: ReadonlySet<Hostile> = new Set(['controls', 'batched', 'named']);
 /** Of one more attempt, without its response: its event, and the record that waits for the next. */
 const ATTEMPT_BYTES = 4 * 1024;
 
@@ -212,12 +212,12 @@ export function measureIsolation(
       const phase: PhaseSize = { name, origins, hanging, measured, perSecond, seconds };
       if (as) phase.as = as;
       const hung = target.customers.slice(0, hanging);
-      if (as === 'batched') await setBatch(system, hung, {});
+      if (BATCHED.has(as)) await setBatch(system, hung, {});
       const expectedMs = seconds * 1000 + (hanging > 0 ? SETTLE_MS : 0);
       phases.push(
         await progress.during(what, expectedMs, () => measurePhase(bench, target, phase)),
       );
-      if (as === 'batched') await setBatch(system, hung, null);
+      if (BATCHED.has(as)) await setBatch(system, hung, null);
     }
     const { ceiling } = laneOptions(loadSettings(system.env).WAYPOST_RETRY_DELAYS);
     return {

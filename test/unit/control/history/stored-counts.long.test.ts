@@ -71,7 +71,7 @@ test('hours that fill the space do not drop the minutes that tell what fails now
   await add(...past, count(NOW_MS - MINUTE_MS, 'failed'));
   await keepCounts(database, KEEP, NOW_MS);
   await database.query('analyze waypost.counts');
-  await keepCounts(database, { ...KEEP, maxBytes: 4 * 100 * 181 }, NOW_MS);
+  await keepCounts(database, { ...KEEP, maxBytes: 4 * 100 * 320 }, NOW_MS);
   const recent = { sinceMs: NOW_MS - 15 * MINUTE_MS, untilMs: NOW_MS };
   expect(await withSince(database, 'failed', recent)).toEqual(['dst_1']);
   const [row] = await database.query<{ rows: number }>(

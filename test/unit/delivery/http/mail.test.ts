@@ -1,8 +1,11 @@
 import { type AddressInfo, createServer } from 'node:net';
+import tls from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { MailSender } from '../../../../services/delivery/http/mail';
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 import { makeCertificate } from '../../../support/certificate';
+import { testWith } from '../../../support/external-tools';
+import { PYTHON_OPENSSL, startTlsPeer } from '../../../support/tls-peer';
 
 /** Sends mails to a real SMTP server in this process. */
 
@@ -195,4 +198,59 @@ test.each([
   expect(await send()).toMatchObject({ ok: false, error: { code } });
   sender.close();
   await new Promise((resolve) => trickling.close(resolve));
+});
+
+/** A mail has a minute and a half: longer than the tests may take. */
+async function sendTo(port: string, ca: string): Promise<SendResult> {
+  await open({});
+  sender.close();
+  sender = new MailSender(`smtps://localhost:${port}`, { ca });
+  return send();
+}
+const CLOSED = { ok: false, error: { code: 'connection' } };
+
+testWith(PYTHON_OPENSSL, 'session tickets without end fail the mail', async () => {
+  const peer = await startTlsPeer({ tickets: 1_000_000 });
+  expect(await sendTo(new URL(peer.origin).port, peer.certificate.cert)).toMatchObject(CLOSED);
+  peer.close();
+});
+
+describe('a mail server of TLS 1.2 that starts the handshake again and again', () => {
+  const limit = tls.CLIENT_RENEG_LIMIT;
+  beforeAll(() => {
+    // Node's own server would end the connection after three.
+    Object.assign(tls, { CLIENT_RENEG_LIMIT: 100_000 });
+  });
+  afterAll(() => {
+    Object.assign(tls, { CLIENT_RENEG_LIMIT: limit });
+  });
+
+  test('fails the mail', async () => {
+    let again = 0;
+    const server = tls.createServer({ ...certificate, maxVersion: 'TLSv1.2' }, (socket) => {
+      socket.on('error', () => undefined);
+      const restart = () => {
+        if (socket.destroyed) return;
+        socket.renegotiate({}, (error) => {
+          if (error) return;
+          again++;
+          restart();
+        });
+      };
+      restart();
+    });
+    server.on('tlsClientError', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+    const { port } = server.address() as AddressInfo;
+    expect(await sendTo(String(port), certificate.cert)).toMatchObject(CLOSED);
+    expect(again).toBeGreaterThan(0);
+    server.close();
+  });
+});
+
+test('a mail server whose name has no address is a failed look-up', async () => {
+  await open({});
+  sender.close();
+  sender = new MailSender('smtp://nowhere.invalid');
+  expect(await send()).toMatchObject({ ok: false, error: { code: 'dns', phase: 'dns' } });
 });

@@ -290,10 +290,9 @@ test('a second response in one packet answers no request sent from within the fi
 
 test('a server that speaks before it is asked fails the request, without more tries', async () => {
   await receiver.close();
-  receiver = await startRawReceiver(
-    () => () => undefined,
-    writes(['220 mail.example.com ESMTP\r\n']),
-  );
+  receiver = await startRawReceiver(() => () => undefined, {
+    onConnection: writes(['220 mail.example.com ESMTP\r\n']),
+  });
   treatments = [];
   expect(brief(await post())).toEqual([
     'connection',

@@ -322,7 +322,7 @@ test.each([
   ['http', 'SSH-2.0-OpenSSH\r\n', 'byte 1 of the response (0x53)'],
   ['socks5', '\x05', 'the proxy'],
 ])('%s: what a proxy sends without end (%j) is bounded', async (protocol, part, message) => {
-  const raw = await startRawReceiver(() => () => undefined, floods('', part));
+  const raw = await startRawReceiver(() => () => undefined, { onConnection: floods('', part) });
   const result = await post(proxyAt(`${protocol}://127.0.0.1:${new URL(raw.origin).port}`));
   await raw.close();
   expect(result).toMatchObject({

@@ -42,17 +42,19 @@ describe('the concurrency limit of an endpoint', () => {
     expect(widths).toEqual([40, 80, 160, 256, 256]);
   });
 
-  test.each<Signal>([{ kind: 'failed' }, { kind: 'timeout' }, { kind: 'throttled' }])(
-    'after $kind it grows by one per round from then on',
-    (signal) => {
-      const pace = new ConcurrencyLimit({ ...OPTIONS, start: 40 });
-      pace.adjust(signal, { startedAt: 0, now: 50, inFullUse: true });
-      const before = pace.limit;
-      rounds(pace, 10, 50, 100);
-      expect(pace.limit - before).toBeGreaterThanOrEqual(8);
-      expect(pace.limit - before).toBeLessThanOrEqual(11);
-    },
-  );
+  test.each<Signal>([
+    { kind: 'failed' },
+    { kind: 'timeout' },
+    { kind: 'throttled' },
+    { kind: 'irregular' },
+  ])('after $kind it grows by one per round from then on', (signal) => {
+    const pace = new ConcurrencyLimit({ ...OPTIONS, start: 40 });
+    pace.adjust(signal, { startedAt: 0, now: 50, inFullUse: true });
+    const before = pace.limit;
+    rounds(pace, 10, 50, 100);
+    expect(pace.limit - before).toBeGreaterThanOrEqual(8);
+    expect(pace.limit - before).toBeLessThanOrEqual(11);
+  });
 
   test('after breaking at a high limit, it grows normally to half of that, then slowly', () => {
     const pace = new ConcurrencyLimit(OPTIONS);
@@ -116,6 +118,21 @@ describe('the concurrency limit of an endpoint', () => {
       }
       expect(pace.limit).toBe(before / 2);
     }
+  });
+
+  test('an irregular response counts as slow: once per wave it halves, down to the start', () => {
+    const pace = new ConcurrencyLimit(OPTIONS);
+    let now = rounds(pace, 3, 50);
+    const limits = [pace.limit];
+    for (let wave = 0; wave < 5; wave++) {
+      const startedAt = now;
+      now += 50;
+      for (let k = 0; k < 20; k++) {
+        pace.adjust({ kind: 'irregular' }, { startedAt, now, inFullUse: true });
+      }
+      limits.push(pace.limit);
+    }
+    expect(limits).toEqual([160, 80, 40, 20, 20, 20]);
   });
 
   test('it shrinks while latency is far above normal, not below the start, and recovers', () => {
@@ -201,6 +218,7 @@ describe('the concurrency limit of an endpoint', () => {
       { kind: 'failed' },
       { kind: 'timeout' },
       { kind: 'throttled' },
+      { kind: 'irregular' },
     );
     const step = fc.tuple(
       signal,

@@ -1,5 +1,7 @@
 import { defined } from '../../../../shared/collections/defined';
 import { createLog, type Log } from '../../../../shared/telemetry/log';
+import { metrics } from '../../../../shared/telemetry/metrics';
+import { renderMetrics } from '../../../../shared/telemetry/prometheus';
 import {
   concludeAttempt,
   type AttemptResult,
@@ -7,7 +9,7 @@ import {
   type Disposition,
 } from '../../../../services/delivery/decisions/disposition';
 import { AttemptLog } from '../../../../services/delivery/telemetry/attempt-log';
-import { deliveryMetrics } from '../../../../services/delivery/telemetry/metrics';
+import { deliveryMetrics, requestEnded } from '../../../../services/delivery/telemetry/metrics';
 import {
   deliveryConcluded,
   counterOf,
@@ -309,4 +311,22 @@ test('the span of a step links to the step before it', () => {
     undefined,
   );
   expect(links).toEqual([{ context: `00-${TRACE}-2222222222222222-01`, as: 'previous' }]);
+});
+
+test('each oddity of a response is counted by its kind', async () => {
+  const counts = async () => {
+    const text = await renderMetrics(metrics);
+    return ['header_size', 'interim', 'body_cut'].map((kind) => {
+      const line = new RegExp(
+        `^waypost_response_oddities_total\\{[^}]*kind="${kind}"[^}]*\\} (.*)`,
+        'm',
+      );
+      return Number(line.exec(text)?.[1]);
+    });
+  };
+  const [size = NaN, interim = NaN, cut = NaN] = await counts();
+  requestEnded({ ...answer(200), oddities: ['header_size', 'interim'] });
+  requestEnded({ ...answer(200), oddities: ['interim'] });
+  requestEnded(answer(200));
+  expect(await counts()).toEqual([size + 1, interim + 2, cut]);
 });
