@@ -24,8 +24,8 @@ export interface ProfileReader {
   readonly synced: Readonly<Record<string, number>>;
   /** users whose value changed because a time window expired */
   due(nowMs: number, limit: number): string[];
-  /** Writes the whole step, or nothing. */
-  write(step: Step): void;
+  /** Writes the whole step, or nothing. @param records number of its records in the changelog */
+  write(step: Step, records?: number): void;
 }
 
 interface Touch {

@@ -2,12 +2,15 @@ import { type Kafka } from '../../../shared/kafka/port';
 import { markAt, nameOf } from '../../../shared/kafka/record-name';
 import { rangeOf, recordAt } from '../../../shared/kafka/scan';
 import { PROFILES } from '../../../shared/kafka/topics';
-import { type Checkpoint } from './store';
+import { type Checkpoint, type Store } from './store';
 
 /**
  * Determines up to which record of the changelog a store is complete: the last one of the changelog,
  * provided that it grew only by the records of this process. A process that was frozen finds its
  * successor's records there before it learns of the successor. It must not claim to hold them.
+ *
+ * A changelog that holds less than this process wrote was cut. The steps that it lost are in no other
+ * store, so this store must not go on.
  */
 
 const EVERY_MS = 10_000;
@@ -20,14 +23,15 @@ const DOUBT_MS = 30_000;
 export class Checkpoints {
   /** end of the changelog at the last checkpoint */
   #end: number;
-  #written = 0;
   #lookedAt: number;
   #doubtedAt: number | undefined;
+  #wasShort = false;
 
   /** @param options.next end of the changelog when the store was restored from it */
   constructor(
     private readonly options: {
       kafka: Pick<Kafka, 'read' | 'ranges'>;
+      store: Pick<Store, 'written'>;
       partition: number;
       next: number;
       now: () => number;
@@ -37,19 +41,23 @@ export class Checkpoints {
     this.#lookedAt = options.now();
   }
 
-  /** Counts records that were acknowledged and whose content is in the store. */
-  wrote(records: number): void {
-    this.#written += records;
-  }
-
-  /** Call between two steps. @returns the next checkpoint when one is due; `at` in ms since 1970 */
-  async next(): Promise<Checkpoint | undefined> {
-    const { kafka, partition, now } = this.options;
-    if (this.#written === 0 || now() - this.#lookedAt < EVERY_MS) return undefined;
+  /**
+   * Call between two steps.
+   * @returns the next checkpoint when one is due (`at` in ms since 1970), or that the changelog was
+   *   cut
+   */
+  async next(): Promise<Checkpoint | 'log_cut' | undefined> {
+    const { kafka, store, partition, now } = this.options;
+    if (store.written === 0 || now() - this.#lookedAt < EVERY_MS) return undefined;
     const at = (this.#lookedAt = now());
     const next = (await rangeOf(kafka, { topic: PROFILES, partition }))?.high ?? 0;
+    const expected = this.#end + store.written;
+    // A new leader may not know for a moment what is acknowledged.
+    const wasShort = this.#wasShort;
+    this.#wasShort = next < expected;
+    if (this.#wasShort) return wasShort ? 'log_cut' : undefined;
     // More records come from another process, or from a request that this process sent twice.
-    if (next !== this.#end + this.#written) {
+    if (next > expected) {
       this.#doubtedAt ??= at;
       if (at - this.#doubtedAt < DOUBT_MS) return undefined;
     }
@@ -57,7 +65,6 @@ export class Checkpoints {
     if (last?.offset !== next - 1) return undefined;
     this.#doubtedAt = undefined;
     this.#end = next;
-    this.#written = 0;
     return { last: markAt(nameOf(last)), at };
   }
 }

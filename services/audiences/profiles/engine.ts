@@ -243,9 +243,9 @@ export class Engine {
     });
   }
 
-  /** Commits a step that was written and acknowledged. */
-  commit(step: Step): void {
-    this.store.write(step);
+  /** Commits a step that was written and acknowledged, with a number of changelog records. */
+  commit(step: Step, records = 0): void {
+    this.store.write(step, records);
     this.meta = step.meta;
   }
 

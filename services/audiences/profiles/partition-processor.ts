@@ -49,23 +49,25 @@ interface OpenParts {
   writer: StepWriter;
   /** ends of `messages` at the start; nothing is sent before everything below them is counted */
   ends: readonly number[];
+  ready: boolean;
+  adopted: Definitions | undefined;
+  syncs: Syncs;
 }
 
 export class PartitionProcessor {
   readonly closed: Promise<void>;
   readonly #queue: EventQueue;
+  /** the changelog was cut, so that the store is built anew from what is left of it */
+  #reopens = false;
   #closing = false;
   #lost = false;
   #wake: () => void = () => undefined;
   /** undefined before the store opens, and after it begins to close */
   #parts: OpenParts | undefined;
-  #ready = false;
-  #adopted: Definitions | undefined;
   /** reads again until Kafka is back */
   readonly #log: EventLog;
   /** a read of it throws while Kafka is away */
   readonly #tryingLog: EventLog;
-  readonly #syncs = new Syncs(CHUNK);
 
   constructor(private readonly options: PartitionProcessorOptions) {
     this.#queue = new EventQueue(options);
@@ -100,7 +102,9 @@ export class PartitionProcessor {
 
   /** Returns the state of all definitions; undefined until the store is open. */
   report(): Report | undefined {
-    return this.#parts && reportOf(this.#parts.engine.meta, this.#parts.store, this.#syncs.results);
+    if (!this.#parts) return undefined;
+    const { engine, store, syncs } = this.#parts;
+    return reportOf(engine.meta, store, syncs.results);
   }
 
   /**
@@ -109,8 +113,8 @@ export class PartitionProcessor {
    */
   get snapshot(): (Snapshot & { store: Store }) | undefined {
     if (!this.#parts || this.#lost) return undefined;
-    const { store, engine } = this.#parts;
-    return { store, log: this.#log, ready: this.#ready, next: engine.meta.live.next };
+    const { store, engine, ready } = this.#parts;
+    return { store, log: this.#log, ready, next: engine.meta.live.next };
   }
 
   /** Number of events accepted and not yet counted. */
@@ -119,10 +123,24 @@ export class PartitionProcessor {
   }
 
   async #run(): Promise<void> {
+    do {
+      this.#reopens = false;
+      await this.#runStore();
+    } while (this.#reopens && !this.#lost);
+  }
+
+  /** Opens the store, and processes events until the partition closes or the store must be replaced. */
+  async #runStore(): Promise<void> {
     const { end, startedAt, ...opened } = await openPartition(this.options);
     opened.engine.readUntilMs = startedAt;
     const writer = new StepWriter(opened, { ...this.options, isLost: this.#isLost });
-    const parts = (this.#parts = { ...opened, writer });
+    const parts = (this.#parts = {
+      ...opened,
+      writer,
+      ready: false,
+      adopted: undefined,
+      syncs: new Syncs(CHUNK),
+    });
     try {
       await writer.sendUnsent();
       await recallCalls(this.options.kafka, parts.engine, {
@@ -130,7 +148,7 @@ export class PartitionProcessor {
         isLost: this.#isLost,
       });
       await this.#catchUp(parts, end);
-      while (!this.#lost && !(this.#closing && this.#queue.length === 0)) {
+      while (!this.#reopens && !this.#lost && !(this.#closing && this.#queue.length === 0)) {
         if (!(await this.#round(parts))) await this.#waitForWork();
       }
     } finally {
@@ -155,22 +173,22 @@ export class PartitionProcessor {
 
   /** Performs one step of each kind. @returns whether there was any work */
   async #round(parts: OpenParts): Promise<boolean> {
-    const { engine, writer, ends } = parts;
+    const { engine, writer, ends, syncs } = parts;
     const { now, progress, partition } = this.options;
     let busy = await this.#applyNext(parts);
     if (this.#closing) return busy;
     await this.#adopt(parts);
     await this.#applyUploads(parts);
     busy = (await this.#fill(parts)) || busy;
-    if (!this.#ready) {
+    if (!parts.ready) {
       await progress.refresh();
-      this.#ready = progress.covers(ends, partition, engine.meta.live.next);
+      parts.ready = progress.covers(ends, partition, engine.meta.live.next);
     }
-    if (this.#ready) {
+    if (parts.ready) {
       const nowMs = now();
-      if (engine.meta.scan || this.#syncs.runs(engine, nowMs)) await this.#noteReadUntil(parts);
+      if (engine.meta.scan || syncs.runs(engine, nowMs)) await this.#noteReadUntil(parts);
       busy = (await writer.write(engine.scan(nowMs, CHUNK))) || busy;
-      busy = (await writer.write(this.#syncs.next(engine, nowMs))) || busy;
+      busy = (await writer.write(syncs.next(engine, nowMs))) || busy;
     }
     await this.#checkpoint(parts);
     return busy;
@@ -204,13 +222,14 @@ export class PartitionProcessor {
     if (isAtEnd) engine.readUntilMs = askedAt;
   }
 
-  async #adopt({ engine, writer }: OpenParts): Promise<void> {
+  async #adopt(parts: OpenParts): Promise<void> {
+    const { engine, writer } = parts;
     const definitions = this.options.definitions();
     const waiting = engine.waits;
-    if (definitions === this.#adopted && !waiting) return;
+    if (definitions === parts.adopted && !waiting) return;
     if (waiting) await this.options.progress.refresh();
     await writer.write(engine.adopt(definitions, this.options.now()));
-    this.#adopted = definitions;
+    parts.adopted = definitions;
   }
 
   /** Applies the uploads of members whose end was read. */
@@ -235,7 +254,8 @@ export class PartitionProcessor {
 
   async #checkpoint({ store, checkpoints }: OpenParts): Promise<void> {
     const checkpoint = await checkpoints.next();
-    if (checkpoint && !this.#lost) store.setCheckpoint(checkpoint);
+    if (checkpoint === 'log_cut') this.#reopens = true;
+    else if (checkpoint && !this.#lost) store.setCheckpoint(checkpoint);
   }
 
   /** A function, because the partition may be lost during an await. */

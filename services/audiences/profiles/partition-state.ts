@@ -150,6 +150,19 @@ export function cutAt(meta: PartitionState, end: number): PartitionState {
 }
 
 /**
+ * Returns the state after the changelog was cut: the events are read again from where they were in the
+ * last state that is left from before. A counter knows its last event, and counts none twice. Positions
+ * of sent messages and numbers of passes are never used again.
+ */
+export function changelogCutAt(
+  before: PartitionState | undefined,
+  now: PartitionState,
+): PartitionState {
+  const { told, sent, passes, partitions } = now;
+  return { ...(before ?? NEW_PARTITION_STATE), told, sent, passes, ...defined({ partitions }) };
+}
+
+/**
  * Returns whether all messages before these ends of `messages` (by partition) have been counted
  * here.
  */

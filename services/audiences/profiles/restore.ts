@@ -12,6 +12,7 @@ import { type RepartitionProgress } from '../repartition/repartitioner';
 import { Checkpoints } from './checkpoints';
 import { Engine } from './engine';
 import {
+  changelogCutAt,
   cutAt,
   NEW_PARTITION_STATE,
   otherPartitions,
@@ -34,7 +35,7 @@ import { Store } from './store';
  */
 const CHUNK = 250;
 const LOG_EVERY_MS = 10_000;
-/** The consumer group whose partitions the stores are of. */
+/** The consumer group that maintains the profiles; there is one store for each of its partitions. */
 export const PROFILES_GROUP = 'audiences-profiles';
 /** Compaction forgets after a while which keys were deleted. An older store might keep them. */
 const TOO_OLD_MS = TOMBSTONES_MS / 2;
@@ -59,13 +60,16 @@ export async function restore(
   const range = await rangeOf(kafka, { topic: PROFILES, partition });
   if (!range) throw new Error(`topic ${PROFILES} has no partition ${partition}`);
   let store = new Store(path);
-  const rebuilt = !(await fits(kafka, store, { range, nowMs, log }));
+  const { fits, cutFrom } = await check(kafka, store, { range, nowMs, log });
+  const rebuilt = !fits;
   if (rebuilt) {
     await store.close();
     rmSync(path, { recursive: true, force: true });
     store = new Store(path);
   }
   let meta = store.meta;
+  /** the last state before a cut */
+  let before = meta;
   let last = store.checkpoint?.last;
   let next = last ? last[0] + 1 : range.low;
   let records = 0;
@@ -85,21 +89,27 @@ export async function restore(
         `the changelog lost offset ${next} of partition ${partition} while it was read`,
       );
     }
-    const changes = piece.records.flatMap((record) => readChange(record) ?? []);
-    const profiles = changes.filter((change) => change.kind === 'profile');
+    const profiles = [];
+    for (const record of piece.records) {
+      last = markAt(nameOf(record), last);
+      const change = readChange(record);
+      if (!change) continue;
+      records++;
+      if (change.kind === 'profile') profiles.push(change);
+      else meta = change.meta;
+      if (record.offset < (cutFrom ?? Infinity)) before = meta;
+    }
     for (let i = 0; i < profiles.length; i += CHUNK) {
       store.restore(profiles.slice(i, i + CHUNK), how);
     }
-    meta = changes.findLast((change) => change.kind === 'meta')?.meta ?? meta;
-    const newest = piece.records.at(-1);
-    if (newest) last = markAt(nameOf(newest), last);
-    records += changes.length;
     next = piece.next;
     if (performance.now() - loggedAt < LOG_EVERY_MS) continue;
     loggedAt = performance.now();
     log.info({ partition, next, end: range.high }, 'profiles.restoring');
   }
-  const settled = withUnsent(meta ?? NEW_PARTITION_STATE, store.unsent(meta?.sent ?? 0));
+  const now = meta ?? NEW_PARTITION_STATE;
+  const state = cutFrom === undefined ? now : changelogCutAt(before, now);
+  const settled = withUnsent(state, store.unsent(state.sent));
   store.restored(settled, last && { last, at: nowMs });
   return { store, meta: settled, next: range.high, records, rebuilt };
 }
@@ -118,22 +128,46 @@ async function sentBefore(
   return change?.kind === 'meta' ? change.meta.sent : 0;
 }
 
-/** Returns whether the changelog goes on behind what the store has of it. */
-async function fits(
+/**
+ * Returns whether the changelog goes on behind what the store has of it.
+ * @returns `cutFrom`: all records below it are left, if the changelog was cut
+ */
+async function check(
   kafka: Pick<Kafka, 'read' | 'ranges'>,
-  { checkpoint, meta }: Store,
+  { checkpoint, meta, written }: Store,
   { range, nowMs, log }: { range: Range; nowMs: number; log: Log },
-): Promise<boolean> {
-  if (!checkpoint || !meta || nowMs - checkpoint.at >= TOO_OLD_MS) return false;
+): Promise<{ fits: boolean; cutFrom?: number }> {
+  if (!checkpoint || !meta || nowMs - checkpoint.at >= TOO_OLD_MS) return { fits: false };
   const { partition, low } = range;
   const [offset] = checkpoint.last;
-  if (offset + 1 < low) return false;
-  const { next, cut } = await goOnBehind(kafka, { topic: PROFILES, partition }, checkpoint.last);
-  if (cut === 0) return true;
-  const about = { topic: PROFILES, partition, offsets: cut, from: next };
-  log.error(about, 'profiles.log_cut');
-  meterCut(PROFILES_GROUP, PROFILES, cut);
-  return false;
+  if (offset + 1 < low) return { fits: false };
+  const place = { topic: PROFILES, partition };
+  const { next, cut } = await goOnBehind(kafka, place, checkpoint.last);
+  const end = offset + written;
+  if (cut === 0 && (written === 0 || (await hasStep(kafka, range, { offset: end, meta })))) {
+    return { fits: true };
+  }
+  const offsets = Math.max(cut, end + 1 - range.high, 1);
+  log.error({ ...place, offsets, from: next }, 'profiles.log_cut');
+  meterCut(PROFILES_GROUP, PROFILES, offsets);
+  return { fits: false, cutFrom: next };
+}
+
+/**
+ * Returns whether the state that a step wrote last is at its offset in the changelog. Compaction may
+ * have removed it since.
+ */
+async function hasStep(
+  kafka: Pick<Kafka, 'read'>,
+  { partition, high }: Range,
+  { offset, meta }: { offset: number; meta: PartitionState },
+): Promise<boolean> {
+  if (offset >= high) return false;
+  const found = await recordAt(kafka, { topic: PROFILES, partition, offset });
+  if (found?.offset !== offset) return true;
+  const change = readChange(found);
+  if (change?.kind !== 'meta') return false;
+  return change.meta.live.next === meta.live.next && change.meta.told === meta.told;
 }
 
 /** Lets the readings of `profiles.events` go on at what was appended since the log was cut. */
@@ -205,7 +239,7 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
       log.error({ partition, offset, reason: messageOf(error) }, 'profile_event.skipped'),
     hasPassed: (ends) => progress.covers(ends, partition, engine.meta.live.next),
   });
-  const checkpoints = new Checkpoints({ kafka, partition, next, now });
+  const checkpoints = new Checkpoints({ kafka, store, partition, next, now });
   log.info(
     { partition, records, rebuilt, profiles: store.size, durationMs: now() - startedAt },
     'profiles.restored',

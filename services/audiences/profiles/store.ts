@@ -40,7 +40,8 @@ import { type JsonObject } from '../../../shared/model/message';
  * | unsent    | position of the message          | user, 0, definition                   |
  * | members   | definition, 0, user              |                                       |
  * | full      | user                             |                                       |
- * | about     | `meta`, `checkpoint`, `synced`   | JSON                                  |
+ * | about     | `meta`, `checkpoint`, `written`, | JSON                                  |
+ * |           | `synced`                         |                                       |
  */
 
 /** How far the store has the changelog. */
@@ -60,6 +61,7 @@ export class Store implements ProfileReader {
   readonly #tables: Record<(typeof TABLES)[number], Table>;
   readonly #members: Members;
   #full: number | undefined;
+  #written: number;
   #synced: Readonly<Record<string, number>>;
   #lastTouch: number;
 
@@ -81,6 +83,7 @@ export class Store implements ProfileReader {
     this.#members = new Members(this.#tables.members);
     writeFileSync(join(path, BOOT_FILE), madeBy());
     this.#synced = (this.#about('synced') ?? {}) as Record<string, number>;
+    this.#written = Number(this.#about('written')?.records ?? 0);
     const [last] = this.#tables.touched.getKeys({ reverse: true, limit: 1 });
     this.#lastTouch = Math.max(last ? readNumber(last) : 0, ...Object.values(this.#synced));
   }
@@ -94,7 +97,15 @@ export class Store implements ProfileReader {
   }
 
   setCheckpoint(checkpoint: Checkpoint): void {
-    this.#putAbout('checkpoint', checkpoint);
+    this.#env.transactionSync(() => {
+      this.#putAbout('checkpoint', checkpoint);
+      this.#putWritten(0);
+    });
+  }
+
+  /** Number of records that its steps have in the changelog behind the checkpoint. */
+  get written(): number {
+    return this.#written;
   }
 
   get bytes(): number {
@@ -162,7 +173,7 @@ export class Store implements ProfileReader {
     return this.#members.count(definition);
   }
 
-  write(step: Step): void {
+  write(step: Step, records = 0): void {
     this.#env.transactionSync(() => {
       const { profiles, due, touched } = step;
       for (const [user, profile] of profiles) {
@@ -180,6 +191,7 @@ export class Store implements ProfileReader {
         if (!step.meta.defs[id]) this.#members.drop(id);
       }
       this.#putAbout('meta', step.meta);
+      this.#putWritten(this.#written + records);
     });
   }
 
@@ -235,7 +247,12 @@ export class Store implements ProfileReader {
     return value && (JSON.parse(value.toString()) as JsonObject);
   }
 
-  #putAbout(name: 'meta' | 'checkpoint' | 'synced', content: object): void {
+  #putWritten(records: number): void {
+    this.#written = records;
+    this.#putAbout('written', { records });
+  }
+
+  #putAbout(name: 'meta' | 'checkpoint' | 'written' | 'synced', content: object): void {
     this.#tables.about.putSync(Buffer.from(name), Buffer.from(JSON.stringify(content)));
   }
 

@@ -11,7 +11,6 @@ import { type Definition, type Definitions } from '../definitions/compile';
 import { DEFINITION_HEADER, encodeEvent } from '../repartition/event';
 import { watchRefused } from '../telemetry';
 import { type Step, type ValueChange } from './change-set';
-import { type Checkpoints } from './checkpoints';
 import { type Engine } from './engine';
 import { type PartitionState } from './partition-state';
 import { decodeToCopy, encodeProfile, markedFull, type Profile } from './profile';
@@ -47,7 +46,6 @@ export class StepWriter {
     private readonly parts: {
       store: Pick<Store, 'get' | 'unsent' | 'sent'>;
       engine: Engine;
-      checkpoints: Pick<Checkpoints, 'wrote'>;
     },
     private readonly options: StepWriterOptions,
   ) {
@@ -63,12 +61,11 @@ export class StepWriter {
 
   /** @returns false if there was no step, or the partition was lost */
   async write(step: Step | undefined): Promise<boolean> {
-    const { engine, checkpoints } = this.parts;
+    const { engine } = this.parts;
     if (!step || this.options.isLost()) return false;
     const { step: written, records } = await writeStep(step, this.#writing);
     if (this.options.isLost()) return false;
-    engine.commit(written);
-    checkpoints.wrote(records);
+    engine.commit(written, records);
     watchRefused(written.refused);
     await this.#send(written.valueChanges, written.meta.told);
     return true;

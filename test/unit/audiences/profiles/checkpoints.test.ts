@@ -5,6 +5,7 @@ import { aRecord } from '../../../support/factories';
 // clock.
 function changelog() {
   const at = { high: 100, nowMs: 1_000_000 };
+  const store = { written: 0 };
   const ranges = () => Promise.resolve([{ partition: 3, low: 0, high: at.high }]);
   const read = ({ offset }: { offset: number }) =>
     Promise.resolve({
@@ -16,6 +17,7 @@ function changelog() {
     });
   const checkpoints = new Checkpoints({
     kafka: { ranges, read },
+    store,
     partition: 3,
     next: 100,
     now: () => at.nowMs,
@@ -25,13 +27,18 @@ function changelog() {
     /** its own records */
     write: (records: number) => {
       at.high += records;
-      checkpoints.wrote(records);
+      store.written += records;
     },
     /** records that it does not know of */
     others: (records: number) => (at.high += records),
+    /** a power cut of the brokers */
+    cut: (records: number) => (at.high -= records),
     after: async (seconds: number) => {
       at.nowMs += seconds * 1_000;
-      return (await checkpoints.next())?.last[0];
+      const next = await checkpoints.next();
+      if (next === undefined || next === 'log_cut') return next;
+      store.written = 0;
+      return next.last[0];
     },
   };
 }
@@ -71,4 +78,16 @@ test('a process that still owns its partition resumes at the end of the changelo
   write(1);
   others(1);
   expect(await after(10)).toBeUndefined();
+});
+
+test('a changelog that holds less than the process wrote was cut', async () => {
+  const { write, cut, after } = changelog();
+  write(5);
+  expect(await after(10)).toBe(104);
+  write(50);
+  cut(30);
+  // A new leader may not know for a moment what is acknowledged.
+  expect(await after(10)).toBeUndefined();
+  write(60);
+  expect(await after(10)).toBe('log_cut');
 });

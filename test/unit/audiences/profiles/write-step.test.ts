@@ -148,7 +148,6 @@ describe('the writer of steps', () => {
           sent: () => writes.push('sent'),
         },
         engine,
-        checkpoints: { wrote: () => undefined },
       },
       {
         producer: { send },
