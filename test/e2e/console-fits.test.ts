@@ -173,8 +173,9 @@ testWith(
           deadlineMs: 10_000,
         }).catch(() => undefined);
         const beyond = await look();
-        if (beyond.length > 0)
+        if (beyond.length > 0) {
           found.push(`${path} at ${String(width)} × ${String(height)}: ${beyond.join(', ')}`);
+        }
       }
     }
     expect(found).toEqual([]);

@@ -138,9 +138,9 @@ async function openWorld(dataDir: string, undo: (() => unknown)[]) {
   };
 }
 
-async function createToken({ control }: System, name: string, role: string) {
-  const { body } = await control('POST', '/tokens', { name, role });
-  return body as { id: string; token: string };
+async function createToken(system: System, name: string, role: string) {
+  const answer = await system.control('POST', '/tokens', { name, role });
+  return answer.body as { id: string; token: string };
 }
 
 async function createSources(system: System) {
