@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { type Page } from 'playwright-core';
 import { ROOT } from '../../shared/runtime/repo-root';
-import { openTab } from '../../test/support/browser';
+import { openSection, openTab } from '../../test/support/browser';
 import { openChromium } from '../../test/support/chromium';
-import { openSection } from '../../test/support/console/endpoints';
 import { eventually } from '../../test/support/eventually';
 import { type Destination } from '../harness/api';
 import { type System } from '../harness/system';

@@ -1,5 +1,5 @@
 import { type Page } from 'playwright-core';
-import { type Tab } from '../browser';
+import { openSection, type Tab } from '../browser';
 import { eventually } from '../eventually';
 import { aTrack, someTracks } from '../factories';
 import { type Scene } from './administration';
@@ -264,14 +264,6 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     await isGood();
   },
 };
-
-/** Opens a section of a form if it is closed. */
-export async function openSection(page: Page, title: string): Promise<void> {
-  const section = page
-    .locator('details.disclosure')
-    .filter({ has: page.locator('summary strong', { hasText: title }) });
-  if ((await section.getAttribute('open')) === null) await section.locator('summary').click();
-}
 
 /** Returns the wrapper of a field, which holds its problem. */
 function problemOf(page: Page, label: string) {

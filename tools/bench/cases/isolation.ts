@@ -1,5 +1,5 @@
 import { processNames } from '../../../bin/service-list';
-import { isInstalled } from '../../../test/support/external-tools';
+import { isInstalled } from '../../../test/support/installed-tool';
 import { PYTHON_OPENSSL, startTlsPeer, type TlsPeer } from '../../../test/support/tls-peer';
 import { OF_ALL, OF_DESTINATION } from '../../../services/delivery/http/response-budget';
 import { laneOptions } from '../../../services/delivery/tuning';
