@@ -205,18 +205,20 @@ export async function rangeOf(
 /**
  * Retries reads until Kafka is back, for code without a caller to report to, so that an unreachable
  * broker ends no process. Errors that are not retriable are rethrown.
+ * @param givesUp asked after each failure; true: it is rethrown
  */
 export function retryingReads(
   kafka: Pick<Kafka, 'read' | 'ranges' | 'committed'>,
   log: Log,
   pauseMs = RETRY_PAUSE_MS,
+  givesUp: () => boolean = () => false,
 ): Pick<Kafka, 'read' | 'ranges' | 'committed'> {
   const retry = async <T>(read: () => Promise<T>): Promise<T> => {
     for (let tries = 1; ; tries++) {
       try {
         return await read();
       } catch (error) {
-        if (!(error instanceof AppError && error.retriable)) throw error;
+        if (!(error instanceof AppError && error.retriable) || givesUp()) throw error;
         if (tries === 1) log.warn({ reason: error.message }, 'kafka.unavailable');
       }
       await sleep(pauseMs);

@@ -53,9 +53,20 @@ export class EventQueue {
     return 'accepted';
   }
 
-  /** Completes the oldest `count` records, which are written. */
-  done(count: number): void {
-    for (const { record } of this.#queue.splice(0, count)) record.done();
+  /** Completes records that are written: the oldest, unless the log was cut meanwhile. */
+  done(written: readonly Queued[]): void {
+    for (const each of written) {
+      each.record.done();
+      if (this.#queue[0] === each) this.#queue.shift();
+    }
+    this.#room.resumeAtHalf();
+  }
+
+  /** Drops the records that the log no longer holds. */
+  cutAt(end: number): void {
+    const first = this.#queue.findIndex(({ record }) => record.offset >= end);
+    if (first >= 0) this.#queue.splice(first);
+    this.next = Math.min(this.next, end);
     this.#room.resumeAtHalf();
   }
 

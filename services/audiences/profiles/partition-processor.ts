@@ -5,6 +5,7 @@ import {
   type OpenRecord,
 } from '../../../shared/kafka/port';
 import { isBehind } from '../../../shared/kafka/record-name';
+import { retryingReads } from '../../../shared/kafka/scan';
 import { withTimeout } from '../../../shared/runtime/async';
 import { type Definitions } from '../definitions/compile';
 import { type Snapshot } from '../queries/preview';
@@ -30,7 +31,7 @@ import { StepWriter } from './write-step';
 export interface PartitionProcessorOptions extends EventQueueOptions, OpenOptions {
   producer: BatchProducer;
   /** as `kafka`, but a read throws while Kafka is away */
-  tryingKafka: Pick<Kafka, 'read' | 'ranges'>;
+  tryingKafka: Pick<Kafka, 'read' | 'ranges' | 'committed'>;
   onFatal: (error: unknown) => void;
 }
 
@@ -57,21 +58,23 @@ interface OpenParts {
 export class PartitionProcessor {
   readonly closed: Promise<void>;
   readonly #queue: EventQueue;
-  /** the changelog was cut, so that the store is built anew from what is left of it */
+  /** a log was cut, so that the store is compared with what is left of it */
   #reopens = false;
   #closing = false;
   #lost = false;
   #wake: () => void = () => undefined;
   /** undefined before the store opens, and after it begins to close */
   #parts: OpenParts | undefined;
-  /** reads again until Kafka is back */
+  /** reads again until Kafka is back, or the log was cut */
   readonly #log: EventLog;
+  readonly #reads: Pick<Kafka, 'read' | 'ranges'>;
   /** a read of it throws while Kafka is away */
   readonly #tryingLog: EventLog;
 
   constructor(private readonly options: PartitionProcessorOptions) {
     this.#queue = new EventQueue(options);
-    this.#log = new EventLog(options.kafka, options.partition);
+    this.#reads = retryingReads(options.tryingKafka, options.log, undefined, this.#stops);
+    this.#log = new EventLog(this.#reads, options.partition);
     this.#tryingLog = new EventLog(options.tryingKafka, options.partition);
     this.closed = this.#run().catch((error: unknown) => {
       if (!this.#lost) options.onFatal(error);
@@ -92,6 +95,13 @@ export class PartitionProcessor {
   close({ lost }: { lost: boolean }): void {
     this.#closing = true;
     this.#lost ||= lost;
+    this.#wake();
+  }
+
+  /** Goes on in a log that was cut: from this offset on it holds other records, or none. */
+  onCut(end: number): void {
+    this.#queue.cutAt(end);
+    this.#reopens = true;
     this.#wake();
   }
 
@@ -125,7 +135,11 @@ export class PartitionProcessor {
   async #run(): Promise<void> {
     do {
       this.#reopens = false;
-      await this.#runStore();
+      try {
+        await this.#runStore();
+      } catch (error) {
+        if (!this.#reopens) throw error;
+      }
     } while (this.#reopens && !this.#lost);
   }
 
@@ -143,12 +157,12 @@ export class PartitionProcessor {
     });
     try {
       await writer.sendUnsent();
-      await recallCalls(this.options.kafka, parts.engine, {
+      await recallCalls(this.#reads, parts.engine, {
         ...this.options,
-        isLost: this.#isLost,
+        isLost: this.#stops,
       });
       await this.#catchUp(parts, end);
-      while (!this.#reopens && !this.#lost && !(this.#closing && this.#queue.length === 0)) {
+      while (!this.#stops() && !(this.#closing && this.#queue.length === 0)) {
         if (!(await this.#round(parts))) await this.#waitForWork();
       }
     } finally {
@@ -161,7 +175,7 @@ export class PartitionProcessor {
   /** Counts the events that the previous owner had counted after its last changelog record. */
   async #catchUp(parts: OpenParts, end: number): Promise<void> {
     const { engine, writer } = parts;
-    while (engine.meta.live.next < end && !this.#lost) {
+    while (engine.meta.live.next < end && !this.#stops()) {
       const { records, done } = await this.#log.read(engine.meta.live.next, end);
       const next = untilUpload(records, (record) => record);
       await writer.write(
@@ -204,8 +218,8 @@ export class PartitionProcessor {
     if (incoming.length > 0) await writer.write(engine.apply(incoming, this.options.now()));
     await this.#applyUploads(parts);
     if (this.#lost) return false;
+    this.#queue.done(next);
     engine.readUntilMs = Math.max(engine.readUntilMs, next.at(-1)?.atMs ?? 0);
-    this.#queue.done(next.length);
     return true;
   }
 
@@ -235,12 +249,14 @@ export class PartitionProcessor {
   /** Applies the uploads of members whose end was read. */
   async #applyUploads({ engine, writer }: OpenParts): Promise<void> {
     const { now } = this.options;
-    for (let { upload } = engine; upload && !this.#isLost(); { upload } = engine) {
-      for (let next = upload.from; next < upload.to && !this.#isLost();) {
+    for (let { upload } = engine; upload; { upload } = engine) {
+      for (let next = upload.from; next < upload.to;) {
         const read = await this.#log.read(next, upload.to);
+        if (this.#stops()) return;
         await writer.write(engine.list(upload, read.records, now()));
         next = read.next;
       }
+      if (this.#stops()) return;
       await writer.write(engine.listed(upload, now()));
     }
   }
@@ -260,6 +276,8 @@ export class PartitionProcessor {
 
   /** A function, because the partition may be lost during an await. */
   #isLost = () => this.#lost;
+
+  #stops = () => this.#lost || this.#reopens;
 
   async #waitForWork(): Promise<void> {
     if (this.#closing) return;

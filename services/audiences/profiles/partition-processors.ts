@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import {
+  type Cut,
   type OpenRecord,
   type RebalanceListener,
   type DispatchResult,
@@ -11,7 +12,7 @@ import { PartitionProcessor, type PartitionProcessorOptions } from './partition-
 export class PartitionProcessors implements RebalanceListener {
   readonly #processors = new Map<number, PartitionProcessor>();
   /** processors that still write their queues, by partition */
-  readonly #closing = new Map<number, Promise<void>>();
+  readonly #closing = new Map<number, { processor: PartitionProcessor; closed: Promise<void> }>();
   /**
    * events left after a lost session, for the next processor of the partition if this process owns
    * it again
@@ -48,6 +49,12 @@ export class PartitionProcessors implements RebalanceListener {
     return this.#processors.get(record.partition)?.offer(record) ?? 'busy';
   }
 
+  /** Call before the records that were appended since a log was cut. */
+  onCut({ partition, from }: Cut): void {
+    const processor = this.#processors.get(partition) ?? this.#closing.get(partition)?.processor;
+    processor?.onCut(from);
+  }
+
   *[Symbol.iterator](): Iterator<[number, PartitionProcessor]> {
     yield* this.#processors;
   }
@@ -55,7 +62,7 @@ export class PartitionProcessors implements RebalanceListener {
   /** Resolves when all accepted events are written. */
   async stop(): Promise<void> {
     this.onAssigned(new Set());
-    await Promise.all(this.#closing.values());
+    await Promise.all(Array.from(this.#closing.values(), ({ closed }) => closed));
   }
 
   #open(partition: number): void {
@@ -82,6 +89,6 @@ export class PartitionProcessors implements RebalanceListener {
       // The partition was assigned again before it was released.
       if (this.#owned.has(partition)) this.#open(partition);
     });
-    this.#closing.set(partition, closed);
+    this.#closing.set(partition, { processor, closed });
   }
 }

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Definitions, ofAudience, ofTrait } from '../../../services/audiences/definitions/compile';
 import { PartitionProcessor } from '../../../services/audiences/profiles/partition-processor';
+import { type PartitionState } from '../../../services/audiences/profiles/partition-state';
 import { changelogRecords } from '../../../services/audiences/profiles/write-step';
 import { encodeEvent, type Incoming } from '../../../services/audiences/repartition/event';
 import { RepartitionProgress } from '../../../services/audiences/repartition/repartitioner';
-import { type InRecord } from '../../../shared/kafka/port';
+import { type Fetched, type InRecord, type ReadAt } from '../../../shared/kafka/port';
 import { retryingReads } from '../../../shared/kafka/scan';
+import { AppError } from '../../../shared/runtime/errors';
 import { createLog } from '../../../shared/telemetry/log';
 import { metrics } from '../../../shared/telemetry/metrics';
 import { renderMetrics } from '../../../shared/telemetry/prometheus';
@@ -29,7 +31,15 @@ describe('a partition', () => {
   let path: string;
   let memory: MemoryLog;
   let nowMs: number;
+  let definitions: Definitions;
+  /** the producer waits for it */
+  let unblocked: Promise<void>;
+  /** reads below a known end that found no record */
+  let failedReads: number;
   beforeEach(() => {
+    definitions = new Definitions([]);
+    unblocked = Promise.resolve();
+    failedReads = 0;
     path = mkdtempSync(join(tmpdir(), 'waypost-cut-'));
     memory = memoryLog();
     nowMs = Date.now();
@@ -42,14 +52,24 @@ describe('a partition', () => {
   async function open(): Promise<PartitionProcessor> {
     const log = createLog('test', 'silent');
     const kafka = retryingReads(memory.kafka, log, 1);
+    const producer = await memory.kafka.producer({
+      maxPendingBytes: 1,
+      deliveryTimeoutMs: 'retry',
+    });
     const processor = new PartitionProcessor({
       kafka,
-      tryingKafka: memory.kafka,
-      producer: await memory.kafka.producer({ maxPendingBytes: 1, deliveryTimeoutMs: 'retry' }),
+      tryingKafka: { ...memory.kafka, read },
+      producer: {
+        ...producer,
+        send: async (records) => {
+          await unblocked;
+          return producer.send(records);
+        },
+      },
       partition: 0,
       partitions: 1,
       path,
-      definitions: () => new Definitions([]),
+      definitions: () => definitions,
       deletions: fakeDeletions(),
       progress: new RepartitionProgress(kafka, () => nowMs),
       inherited: [],
@@ -65,6 +85,16 @@ describe('a partition', () => {
     return processor;
   }
 
+  /** As Kafka, it never takes an empty response below a known end for the end. */
+  function read(at: ReadAt): Promise<Fetched> {
+    const { length } = memory.records(at.topic);
+    if (at.until === undefined || at.offset >= at.until || at.offset < length) {
+      return memory.kafka.read(at);
+    }
+    failedReads++;
+    return Promise.reject(new AppError('kafka_unavailable', 'no record', true));
+  }
+
   async function close(processor: PartitionProcessor): Promise<void> {
     processor.close({ lost: false });
     await processor.closed;
@@ -76,11 +106,15 @@ describe('a partition', () => {
   }
 
   /** Offers the records from an offset on, as the consumer does. */
-  async function read(processor: PartitionProcessor, from: number): Promise<void> {
-    for (const record of memory.records(EVENTS).slice(from)) {
+  async function consume(processor: PartitionProcessor, from: number): Promise<void> {
+    await offer(processor, memory.records(EVENTS).slice(from));
+    await eventually(() => expect(processor.queued).toBe(0));
+  }
+
+  async function offer(processor: PartitionProcessor, records: readonly InRecord[]): Promise<void> {
+    for (const record of records) {
       await eventually(() => expect(processor.offer(copyOf(record))).toBe('accepted'));
     }
-    await eventually(() => expect(processor.queued).toBe(0));
   }
 
   const missing = (processor: PartitionProcessor, users: readonly string[]) =>
@@ -97,16 +131,62 @@ describe('a partition', () => {
   ])('counts what was appended since, while it %s and %s records are left', async (how, left) => {
     append(lost);
     let processor = await open();
-    await read(processor, 0);
+    await consume(processor, 0);
     if (how === 'is opened again') await close(processor);
     memory.cut(EVENTS, left);
     append(after);
     if (how === 'is opened again') processor = await open();
-    await read(processor, left);
+    await consume(processor, left);
     await eventually(() => expect(missing(processor, after)).toEqual([]));
     expect(processor.snapshot!.next).toBe(left + after.length);
     // What was counted stays.
     expect(missing(processor, lost)).toEqual([]);
+  });
+
+  describe('with an upload whose end is cut off', () => {
+    const upload = { kind: 'uploaded' as const, audience: 'aud_a', upload: 1, full: true, from: 0 };
+    let processor: PartitionProcessor;
+    let old: InRecord[];
+    beforeEach(async () => {
+      definitions = new Definitions([ofAudience(AUDIENCE, () => undefined)]);
+      processor = await open();
+      await eventually(() => expect(stateOf('aud_a')).toBeDefined());
+      append(lost);
+      memory.append([{ topic: EVENTS, key: 'aud_a', ...encodeEvent(upload) }]);
+      old = memory.records(EVENTS);
+    });
+
+    const stateOf = (audience: string) => {
+      const last = memory.records(CHANGELOG).findLast(({ key }) => String(key) === 'm');
+      return last && (JSON.parse(String(last.value)) as PartitionState).defs[audience];
+    };
+
+    test('does not apply it if it is queued, behind a step that Kafka does not take', async () => {
+      let unblock = (): void => undefined;
+      unblocked = new Promise((resolve) => (unblock = resolve));
+      await offer(processor, old);
+      memory.cut(EVENTS, 5);
+      append(after);
+      processor.onCut(5);
+      await offer(processor, memory.records(EVENTS).slice(5));
+      unblock();
+      await eventually(() => expect(processor.queued).toBe(0));
+      await eventually(() => expect(processor.snapshot?.next).toBe(5 + after.length));
+      expect(missing(processor, after)).toEqual([]);
+      expect(stateOf('aud_a')).toMatchObject({ upload: 0 });
+    });
+
+    test('goes on if it reads the lines that were cut off', async () => {
+      memory.cut(EVENTS, 5);
+      await offer(processor, old);
+      await eventually(() => expect(failedReads).toBeGreaterThan(0));
+      append(after.slice(0, 2));
+      processor.onCut(5);
+      await consume(processor, 5);
+      await eventually(() => expect(processor.snapshot?.next).toBe(7));
+      expect(missing(processor, after.slice(0, 2))).toEqual([]);
+      expect(stateOf('aud_a')).toMatchObject({ upload: 0 });
+    });
   });
 
   // The profiles that were cut off are in no store but this one, and its next step says that their
@@ -116,18 +196,18 @@ describe('a partition', () => {
     async (when) => {
       append(lost);
       let processor = await open();
-      await read(processor, 0);
+      await consume(processor, 0);
       // The next step comes after a checkpoint.
       nowMs += 10_000;
       append(['checked']);
-      await read(processor, lost.length);
+      await consume(processor, lost.length);
       await eventually(() => expect(processor.report()).toBeDefined());
       const kept = memory.records(CHANGELOG).length;
       append(['cut-off']);
-      await read(processor, lost.length + 1);
+      await consume(processor, lost.length + 1);
       memory.cut(CHANGELOG, kept);
       append(after.slice(0, 1));
-      await read(processor, lost.length + 2);
+      await consume(processor, lost.length + 2);
       if (when === 'while it runs') {
         const before = await cutOf(CHANGELOG);
         await eventually(async () => {
@@ -148,7 +228,7 @@ describe('a partition', () => {
   test('builds its store anew if the changelog was cut, and has grown beyond it', async () => {
     append(lost);
     const first = await open();
-    await read(first, 0);
+    await consume(first, 0);
     await close(first);
     // The store is checked against the changelog when it is opened.
     const second = await open();
@@ -165,6 +245,19 @@ describe('a partition', () => {
     expect((await cutOf(CHANGELOG)) - counted).toBe(before - 3);
   });
 });
+
+const AUDIENCE = {
+  id: 'aud_a',
+  name: 'A',
+  key: 'a',
+  source: 's',
+  revision: 1,
+  history: [],
+  syncEveryMs: 1_000,
+  condition: 'user.traits.plan == "pro"',
+  createdAt: '',
+  updatedAt: '',
+};
 
 /** A step without changes. */
 const A_STEP = engineUnderTest().apply('ann');
@@ -227,10 +320,7 @@ describe('a counter', () => {
 });
 
 test('a new definition starts although the log ends before its former end', () => {
-  const audience = { id: 'aud_a', name: 'A', key: 'a', source: 's', revision: 1, history: [] };
-  const condition = 'user.traits.plan == "pro"';
-  const made = { ...audience, syncEveryMs: 1_000, condition, createdAt: '', updatedAt: '' };
-  const definitions = new Definitions([ofAudience(made, () => undefined)]);
+  const definitions = new Definitions([ofAudience(AUDIENCE, () => undefined)]);
   const { engine, records } = engineUnderTest(new Definitions([]), { end: 10 });
   expect(engine.adopt(definitions, NOW)).toBeUndefined();
   engine.commit(engine.apply(records('ann', [identify({ plan: 'pro' }), identify({})]), NOW));
