@@ -21,8 +21,8 @@ import { openStorySystem, type StorySystem } from '../support/story-system';
 
 const MINUTES = 60_000;
 const MOST = 200;
-/** A name of an audience becomes a trait. */
-const MOST_OF_TRAIT = 100;
+/** A name of an audience becomes a trait of at most 100 characters, with `_` between its words. */
+const MOST_OF_TRAIT = 90;
 const LONG = 'Donaudampfschifffahrtsgesellschaft'.repeat(6).slice(0, MOST);
 const SPACED = 'the very long name of a customer with several words '
   .repeat(4)
