@@ -118,7 +118,8 @@ async function makeStrange(): Promise<Subjects> {
     const dead = (body.data as { id: string; status: string }[]).filter(
       ({ status }) => status === 'dead',
     );
-    expect(dead).toHaveLength(NAMES.length);
+    // The audience has sent some, too.
+    expect(dead.length).toBeGreaterThanOrEqual(NAMES.length);
     return dead[0]!.id;
   });
   await made('/deletions', { userIds: [LONG] });
