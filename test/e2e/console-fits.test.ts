@@ -123,7 +123,7 @@ async function makeStrange(): Promise<Subjects> {
     return dead[0]!.id;
   });
   await made('/deletions', { userIds: [LONG] });
-  const replay = await made('/replays', { destination, preview: true });
+  const replay = await made('/replays', { destination });
   await eventually(async () => {
     const { body } = await system.control('GET', '/notices');
     expect(body.data.length).toBeGreaterThan(0);
