@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { compact } from '../../shared/collections/defined';
 import { ROOT } from '../../shared/runtime/repo-root';
-import { GO, PYTHON, type Tool } from '../support/external-tools';
+import { GO, PYTHON } from '../support/external-tools';
+import { type Tool } from '../support/installed-tool';
 
 /** Builds and starts the programs in this folder. */
 

@@ -11,7 +11,8 @@ import { type ClientProgram, PROGRAMS, pythonWithClients, runClient } from '../c
 import { startProgram } from '../support/child-program';
 import { CHROMIUM, openChromium } from '../support/chromium';
 import { eventually } from '../support/eventually';
-import { CURL, GO, PYTHON, testWith, type Tool } from '../support/external-tools';
+import { CURL, GO, PYTHON, testWith } from '../support/external-tools';
+import { type Tool } from '../support/installed-tool';
 import { type InstalledExamples, installExamples } from '../support/installed-examples';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { isSignedBy } from '../support/verify-signature';

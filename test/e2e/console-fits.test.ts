@@ -21,8 +21,8 @@ import { openStorySystem, type StorySystem } from '../support/story-system';
 
 const MINUTES = 60_000;
 const MOST = 200;
-/** A name of an audience becomes a trait. */
-const MOST_OF_TRAIT = 100;
+/** A name of an audience becomes a trait of at most 100 characters, with `_` between its words. */
+const MOST_OF_TRAIT = 90;
 const LONG = 'Donaudampfschifffahrtsgesellschaft'.repeat(6).slice(0, MOST);
 const SPACED = 'the very long name of a customer with several words '
   .repeat(4)
@@ -118,7 +118,8 @@ async function makeStrange(): Promise<Subjects> {
     const dead = (body.data as { id: string; status: string }[]).filter(
       ({ status }) => status === 'dead',
     );
-    expect(dead).toHaveLength(NAMES.length);
+    // The audience has sent some, too.
+    expect(dead.length).toBeGreaterThanOrEqual(NAMES.length);
     return dead[0]!.id;
   });
   await made('/deletions', { userIds: [LONG] });
@@ -173,8 +174,9 @@ testWith(
           deadlineMs: 10_000,
         }).catch(() => undefined);
         const beyond = await look();
-        if (beyond.length > 0)
+        if (beyond.length > 0) {
           found.push(`${path} at ${String(width)} × ${String(height)}: ${beyond.join(', ')}`);
+        }
       }
     }
     expect(found).toEqual([]);

@@ -1,5 +1,5 @@
 import { type Browser, type BrowserContextOptions, type Locator } from 'playwright-core';
-import { openTab, type Tab } from '../support/browser';
+import { openSection, openTab, type Tab } from '../support/browser';
 import { CHROMIUM, openChromium } from '../support/chromium';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
@@ -8,7 +8,7 @@ import { type Destination, type Source } from '../../tools/harness/api';
 import { testWith } from '../support/external-tools';
 import { administration } from '../support/console/administration';
 import { audiences } from '../support/console/audiences';
-import { endpoints, openSection } from '../support/console/endpoints';
+import { endpoints } from '../support/console/endpoints';
 import { WIDER } from '../support/console/pages';
 import { chooseMarkedTexts, unmarkedTexts } from '../support/console/texts';
 import { libraryAccepts } from '../support/verify-signature';

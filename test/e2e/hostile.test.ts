@@ -1,6 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { SERVICES } from '../../bin/service-list';
 import { defined } from '../../shared/collections/defined';
+import { DELIVERIES_HEADER } from '../../shared/model/batch';
+import { namingBody } from '../../tools/harness/receiver';
+import { eventually } from '../support/eventually';
+import { someTracks } from '../support/factories';
 import { raw, requestText } from '../support/raw-http';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { startSupervised } from '../support/supervised';
@@ -377,6 +381,44 @@ test('the stored part of a response with large headers is bounded', async () => 
   const { messageId } = await send();
   const event = await topics.event(messageId, 'attempt');
   expect(JSON.stringify(event.urls[0]!.response!.headers).length).toBeLessThan(6_000);
+});
+
+test('a 200 that names 99 events of a batch is stored once, and lists stay light', async () => {
+  const { sink, topics, system } = stage;
+  sink.on('/naming', ({ headers }) => ({
+    headers: { 'content-type': 'application/json' },
+    body: namingBody(headers[DELIVERIES_HEADER]?.split(',').length ?? 1),
+  }));
+  const { source, destination, change } = await stage.connect({
+    webhooks: [{ url: sink.url('/naming') }],
+    batch: { maxEvents: 100, maxWait: '2s' },
+    shards: 1,
+  });
+  const calls = someTracks(100);
+  expect((await system.send(source.writeKey, 'batch', { batch: calls })).status).toBe(200);
+  for (const { messageId } of calls) await topics.event(messageId, 'attempt');
+  await change({ enabled: false });
+  const attempts = calls.flatMap(({ messageId }) => topics.attemptsOf(messageId));
+  const urls = attempts.flatMap((attempt) => attempt.urls);
+  const batches = new Set(urls.flatMap(({ batch }) => batch?.id ?? []));
+  const responses = urls.filter(({ response }) => (response?.body.length ?? 0) > 0);
+  expect(urls.filter(({ status }) => status === 503).length).toBeGreaterThan(80);
+  expect(responses.length).toBeGreaterThan(0);
+  expect(responses.length).toBeLessThanOrEqual(batches.size);
+  expect(batches.size).toBeLessThan(30);
+
+  const { text } = await eventually(async () => {
+    const path = `/api/v1/deliveries?destination=${destination.id}&limit=200`;
+    const authorization = `Bearer ${PLANTED.adminToken}`;
+    const list = await answered(`${system.controlUrl}${path}`, {
+      method: 'GET',
+      headers: { authorization },
+    });
+    expect((JSON.parse(list.text) as { data: object[] }).data).toHaveLength(100);
+    return list;
+  });
+  // A copy of the response in each row would make it 16 KB longer.
+  expect(text.length).toBeLessThan(100 * 4_096);
 });
 
 test('hostile requests stop no process and no call, and reveal no stack or secret', async () => {

@@ -149,3 +149,32 @@ test('a back-fill lands on its time, and an event whose time cannot be read says
   });
   expect((await waypost(['events', '--source', id], around)).out).toContain('timestamp_unreadable');
 });
+
+test('what a broken batch lost stands among the events, with its first bytes', async () => {
+  const { sink, system } = stage;
+  const { source } = await stage.connect({ webhooks: [{ url: sink.url('/broken') }] });
+  const call = (id: string) => `{"type":"track","messageId":"${id}","userId":"u","event":"E"}`;
+  const pad = 'x'.repeat(10_000);
+  const body = `{"batch":[${call('whole-1')},{"type":odd,"pad":"${pad}"},,${call('whole-2')},{"type":"tra`;
+  const response = await fetch(`${system.ingestUrl}/v1/batch`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${source.writeKey}:`)}` },
+    body,
+  });
+  expect(response.status).toBe(200);
+  await sink.waitFor(2, { path: '/broken' });
+  await eventually(async () => {
+    const { data } = JSON.parse(await textOf(`/events?source=${source.id}`)) as { data: Event[] };
+    const lost = data.filter(({ accepted }) => !accepted);
+    expect(lost).toHaveLength(2);
+    expect(lost).toContainEqual(
+      expect.objectContaining({
+        code: 'unreadable',
+        call: expect.stringMatching(/^\{"type":odd,"pad":"x{4000,4090}$/),
+      }),
+    );
+    expect(lost).toContainEqual(
+      expect.objectContaining({ code: 'unreadable', call: '{"type":"tra' }),
+    );
+  });
+});

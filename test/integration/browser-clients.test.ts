@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, request as requestTo, type Server } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Browser, type Page } from 'playwright-core';
@@ -11,20 +11,34 @@ import { eventually } from '../support/eventually';
 import { testWith } from '../support/external-tools';
 import { aSource } from '../support/fakes';
 import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
+import {
+  asRecorded,
+  namesIn,
+  RECORDED_KEY,
+  type RecordedRequest,
+  recordedRequests,
+  writeRecorded,
+} from '../support/recorded';
 
 /**
  * Published clients for browsers, unmodified, on a page of another origin in a real Chromium: every
  * call is in Kafka. The page's network is the only thing that differs from that of a server client,
- * and it fails without a trace here.
+ * and it fails without a trace here. test/clients/recorded-browsers.json holds the requests, for the
+ * fuzz tests of ingest; with `RECORD=1` this writes it.
  */
 
-const KEY = 'key-of-the-page';
+const KEY = RECORDED_KEY;
 const SCRIPTS: Readonly<Record<string, string>> = {
   '/rudderstack.js': '@rudderstack/analytics-js/dist/npm/modern/bundled/umd/index.js',
   '/segment.js': '@segment/analytics-next/dist/umd/index.js',
 };
 
 let ingest: IngestProcess;
+/** stands before ingest, and notes the requests */
+let relay: Server;
+let relayUrl: string;
+let posted: Parameters<typeof asRecorded>[1][];
+const recorded: RecordedRequest[] = process.env.RECORD ? [] : recordedRequests('browsers');
 let pages: Server;
 let pageUrl: string;
 let browser: Browser | undefined;
@@ -47,6 +61,21 @@ beforeAll(async () => {
     },
   });
   stopTail = () => tail.stop();
+  relay = createServer((req, res) => {
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('end', () => {
+      const { method = '', url: path = '' } = req;
+      const body = Buffer.concat(chunks);
+      const headers = req.headers as Record<string, string | undefined>;
+      if (method === 'POST') posted.push({ method, path, headers, body });
+      requestTo(ingest.url + path, { method, headers }, (answer) => {
+        res.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(res);
+      }).end(body);
+    });
+  });
+  relayUrl = `http://127.0.0.1:${String(await listen(relay, 0, '127.0.0.1'))}`;
   pages = createServer((req, res) => {
     const script = SCRIPTS[req.url ?? ''];
     if (script === undefined) {
@@ -61,9 +90,12 @@ beforeAll(async () => {
   // Another host than that of ingest: another origin, and another site.
   pageUrl = `http://localhost:${String(await listen(pages, 0, '127.0.0.1'))}`;
 });
+beforeEach(() => (posted = []));
 afterAll(async () => {
+  if (process.env.RECORD) writeRecorded('browsers', recorded);
   await browser?.close();
   pages.close();
+  relay.close();
   await stopTail();
   await ingest.close();
 });
@@ -83,7 +115,7 @@ async function openPage(script?: string): Promise<OpenPage> {
   const complaints: string[] = [];
   page.on('request', (request) => {
     const { origin, pathname } = new URL(request.url());
-    if (origin === ingest.url) requests.push(`${request.method()} ${pathname}`);
+    if (origin === relayUrl) requests.push(`${request.method()} ${pathname}`);
   });
   page.on('console', (message) => {
     if (message.type() === 'error' && !message.location().url.endsWith('favicon.ico')) {
@@ -113,6 +145,26 @@ async function expectStored(calls: string[]): Promise<void> {
       .filter((call) => wanted.has(call))
       .sort(),
   ).toEqual([...calls].sort());
+}
+
+/**
+ * Compares the requests of a client with its recorded ones: their paths, and the fields of their
+ * calls. The headers are those of the browser.
+ */
+function expectAsRecorded(client: string): void {
+  const requests = posted.map((request) => asRecorded(client, request));
+  expect(requests.length).toBeGreaterThan(0);
+  if (process.env.RECORD) recorded.push(...requests);
+  else {
+    expect(formsOf(requests)).toEqual(formsOf(recorded.filter((each) => each.client === client)));
+  }
+}
+
+function formsOf(requests: readonly RecordedRequest[]): unknown {
+  return {
+    paths: namesIn(requests, ({ method, path }) => [`${method} ${path.replace(/\?.*/, '')}`]),
+    fields: namesIn(requests, ({ body }) => Object.keys(body)),
+  };
 }
 
 /** What RudderStack's control plane would answer: no destination in the browser. */
@@ -153,7 +205,7 @@ async function sendByRudderStack(useBeacon: boolean, name: string): Promise<Open
       client.page('Docs', `${called} page`);
       client.group(`group ${called}`, {});
     },
-    [KEY, ingest.url, SOURCE_CONFIG, useBeacon, name] as const,
+    [KEY, relayUrl, SOURCE_CONFIG, useBeacon, name] as const,
   );
   await expectStored([
     `identify user ${name}`,
@@ -168,6 +220,7 @@ testWith(CHROMIUM, 'every call of RudderStack for browsers arrives by XHR', asyn
   const { requests, complaints } = await sendByRudderStack(false, 'xhr');
   expect(requests).toContain('POST /v1/track');
   expect(complaints).toEqual([]);
+  expectAsRecorded('rudderstack for browsers, xhr');
 });
 
 testWith(
@@ -182,6 +235,7 @@ testWith(
     await page.goto('about:blank');
     await expectStored(['track beacon of a page that is left']);
     expect(complaints).toEqual([]);
+    expectAsRecorded('rudderstack for browsers, beacon');
   },
 );
 
@@ -207,13 +261,14 @@ testWith(
         await client.track('segment tracked', { total: 9.5 });
         await client.page('segment page');
       },
-      [KEY, ingest.url] as const,
+      [KEY, relayUrl] as const,
     );
     await expectStored(['identify user of segment', 'track segment tracked', 'page segment page']);
     expect(requests).toEqual(
       expect.arrayContaining([`GET /v1/projects/${KEY}/settings`, 'POST /v1/t', 'POST /v1/p']),
     );
     expect(complaints).toEqual([]);
+    expectAsRecorded('analytics.js of segment');
   },
 );
 
@@ -266,7 +321,7 @@ testWith(
           });
           return response.status;
         },
-        [ingest.url, KEY, `traced by ${tracer}`, headers] as const,
+        [relayUrl, KEY, `traced by ${tracer}`, headers] as const,
       );
       expect([tracer, status]).toEqual([tracer, 200]);
     }

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,6 +36,8 @@ const env = {
   WAYPOST_HOST: '127.0.0.1',
   WAYPOST_CONTROL_PORT: '0',
   WAYPOST_CONTROL_HEALTH_PORT: '0',
+  WAYPOST_CONTROL_CONNECTIONS: '60',
+  WAYPOST_HEALTH_CONNECTIONS: '30',
   WAYPOST_ADMIN_TOKEN: TOKEN,
   WAYPOST_SECRET_KEY: randomBytes(32).toString('base64'),
 };
@@ -71,6 +75,29 @@ const aDestination = (source: string) => ({
 test('control reports ready', async () => {
   const answer = await fetch(`http://127.0.0.1:${String(control.healthPort)}/readyz`);
   expect(answer.status).toBe(200);
+});
+
+test.each([
+  ['control', () => control.port, 60],
+  ['its health port', () => control.healthPort, 30],
+])('%s bounds its connections by its setting', async (_, port, limit) => {
+  const sockets: Socket[] = [];
+  /** Opens a connection of an address that no other test has. Resolves with whether it is served. */
+  const isServed = async () => {
+    const socket = connect({ port: port(), host: '127.0.0.1', localAddress: '127.0.0.9' });
+    sockets.push(socket);
+    socket.on('error', () => undefined).write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+    return Promise.race([
+      once(socket, 'data').then(() => true),
+      once(socket, 'close').then(() => false),
+    ]);
+  };
+  let served = 0;
+  for (let i = 0; i < limit; i++) if (await isServed()) served++;
+  for (const socket of sockets) socket.destroy();
+  // An address has two thirds of what others leave.
+  expect(served).toBeLessThanOrEqual((limit * 2) / 3);
+  expect(served).toBeGreaterThan(limit / 3);
 });
 
 test('another service knows a new source in a second, and decrypts a new destination', async () => {

@@ -204,6 +204,19 @@ test.each([
   expect(await inProcess(statements, { ...options, listed: true })).toEqual([REFUSED, 'ok']);
 });
 
+/** On Linux the file that SSL_CERT_FILE names is the store of the system. */
+const hasSystemStore = process.allowedNodeEnvironmentFlags.has('--use-system-ca');
+const whyNot = hasSystemStore ? '' : ` (Node ${process.version} has no --use-system-ca)`;
+(hasSystemStore && process.platform === 'linux' ? test : test.skip)(
+  `the other authorities of the store of the system stay${whyNot}`,
+  async () => {
+    const options = { flags: ['--use-system-ca'], env: { SSL_CERT_FILE: file, SSL_CERT_DIR: dir } };
+    const statements = 'return [await post(BAD), await post(GOOD)]';
+    expect(await inProcess(statements, { ...options, listed: false })).toEqual(['ok', 'ok']);
+    expect(await inProcess(statements, { ...options, listed: true })).toEqual([REFUSED, 'ok']);
+  },
+);
+
 test('the three compromised authorities are left out of what Node carries, no others', async () => {
   const statements = `
     await post(GOOD);

@@ -10,8 +10,8 @@ import { aCall } from '../support/factories';
 /**
  * `config`, `messages` and the history's database, restored from copies of different moments. What
  * docs/operations/recovery.md promises holds for each combination: what is acknowledged after the
- * restore is delivered, each of the three is as in its copy, and history that `attempts` still has
- * comes back.
+ * restore is delivered and counted, each of the three is as in its copy, and history that `attempts`
+ * still has comes back.
  *
  * Between the two moments a destination is deleted, a token revoked, a URL switched off by a 410
  * and a user deleted.
@@ -58,11 +58,13 @@ async function stopAndCopy(moment: Moment): Promise<void> {
   cpSync(dataDir(), copyOf(moment), { recursive: true });
 }
 
+const TOPICS = ['config', 'messages', 'attempts'] as const;
+
 /** Puts the data of the late moment in place, with parts of the early one. */
-function restore(from: Record<'config' | 'messages' | 'history', Moment>): void {
+function restore(from: Record<(typeof TOPICS)[number] | 'history', Moment>): void {
   rmSync(dataDir(), { recursive: true, force: true });
   cpSync(copyOf('late'), dataDir(), { recursive: true });
-  for (const topic of ['config', 'messages'] as const) {
+  for (const topic of TOPICS) {
     for (const folder of readdirSync(records(copyOf(from[topic])))) {
       if (folder.replace(/-\d+$/, '') !== topic) continue;
       rmSync(join(records(dataDir()), folder), { recursive: true, force: true });
@@ -85,10 +87,13 @@ interface Scene {
   token: string;
   doomed: string;
   gone: string;
+  trait: string;
 }
 
 const EARLY = numbered('early', 5);
 const BETWEEN = numbered('between', 20);
+/** calls of a user whose calls are counted */
+const COUNTED = numbered('counted', 10);
 let scene: Scene;
 
 async function send(to: System, writeKey: string, ids: readonly string[], userId: string) {
@@ -126,6 +131,12 @@ async function deletedOf(from: System): Promise<string[]> {
   return (await historyOf(from, 'kim')).filter((id) => EARLY.includes(id));
 }
 
+/** Returns the value of the computed trait for a user. */
+async function valueOf(from: System, trait: string, userId: string): Promise<unknown> {
+  const { body } = await from.control('GET', `/computed-traits/${trait}/members?user=${userId}`);
+  return (body.data as { value: unknown }[])[0]?.value;
+}
+
 /** Makes the copies of both moments. */
 async function prepare(): Promise<Scene> {
   const first = await start();
@@ -139,6 +150,14 @@ async function prepare(): Promise<Scene> {
   const { body: token } = await first.control('POST', '/tokens', {
     name: 'drill',
     role: 'read_only',
+  });
+  const { body: trait } = await first.control('POST', '/computed-traits', {
+    name: 'Orders',
+    compute: 'count',
+    event: 'Order Completed',
+    sources: [sourceId],
+    syncEvery: '1s',
+    destinations: [],
   });
   await eventually(async () => {
     await send(first, writeKey, EARLY, 'kim');
@@ -155,7 +174,12 @@ async function prepare(): Promise<Scene> {
   const second = await start();
   sink.on('/gone', () => ({ status: 410 }));
   await send(second, writeKey, BETWEEN, 'lee');
-  await arrived(BETWEEN);
+  await send(second, writeKey, COUNTED, 'kit');
+  await arrived([...BETWEEN, ...COUNTED]);
+  await eventually(
+    async () => expect(await valueOf(second, trait.id, 'kit')).toBe(COUNTED.length),
+    RECOVERED,
+  );
   await eventually(async () => expect(await isOff(second, gone)).toBe(true), RECOVERED);
   await second.control('DELETE', `/destinations/${doomed}`);
   await second.control('DELETE', `/tokens/${token.id}`);
@@ -166,7 +190,7 @@ async function prepare(): Promise<Scene> {
   expect(status).toBe(202);
   await eventually(async () => expect(await deletedOf(second)).toEqual([]), RECOVERED);
   await stopAndCopy('late');
-  return { writeKey, token: token.token, doomed, gone };
+  return { writeKey, token: token.token, doomed, gone, trait: trait.id };
 }
 
 const MOMENTS: Moment[] = ['early', 'late'];
@@ -183,12 +207,20 @@ const COMBINATIONS = process.env.RESTORES === 'all' ? ALL : EACH_ONCE;
 test.each(COMBINATIONS)(
   'config %s, messages %s, history %s: what is acknowledged afterwards is delivered',
   async (config, messages, history) => {
-    restore({ config, messages, history });
+    restore({ config, messages, attempts: 'late', history });
     const restored = await start();
     // More than was cut off.
     const after = numbered(`after-${config}-${messages}-${history}`, 40);
     await send(restored, scene.writeKey, after, 'max');
     await arrived(after);
+    // The offsets of these calls were those of others, which were counted and then cut off.
+    const counted = numbered(`counted-${config}-${messages}-${history}`, 15);
+    await send(restored, scene.writeKey, counted, 'kit');
+    await eventually(
+      async () =>
+        expect(await valueOf(restored, scene.trait, 'kit')).toBe(COUNTED.length + counted.length),
+      RECOVERED,
+    );
 
     const { controlUrl, ingestUrl } = restored;
     const holder = apiOf({ controlUrl, ingestUrl, adminToken: scene.token });
@@ -204,3 +236,16 @@ test.each(COMBINATIONS)(
     expect((await deletedOf(restored)).length > 0).toBe(history === 'early');
   },
 );
+
+test('attempts early, history late: what is delivered afterwards is in the history', async () => {
+  restore({ config: 'late', messages: 'late', attempts: 'early', history: 'late' });
+  const restored = await start();
+  // More than was cut off, in each partition that had any.
+  const after = numbered('after-attempts', 48);
+  await send(restored, scene.writeKey, after, 'max');
+  await arrived(after);
+  await eventually(async () => {
+    const shown = await historyOf(restored, 'max');
+    expect(after.filter((id) => !shown.includes(id))).toEqual([]);
+  }, RECOVERED);
+});

@@ -8,7 +8,8 @@ import { installExamples, type InstalledExamples } from '../support/installed-ex
 import { type Program, startProgram } from '../support/child-program';
 import { blockNamed } from '../support/doc-blocks';
 import { signedHeaders } from '../support/signed-headers';
-import { GO, PYTHON, testWith, type Tool } from '../support/external-tools';
+import { GO, PYTHON, testWith } from '../support/external-tools';
+import { type Tool } from '../support/installed-tool';
 
 /**
  * The receivers of examples/ and of docs/guide/receiving.md, with signed requests and with forged

@@ -1,10 +1,13 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
-import { ROOT } from '../../shared/runtime/repo-root';
 import { type ClientProgram, PROGRAMS, runClient } from '../clients/programs';
-import { type ReceivedRequest, startSink } from '../../tools/harness/sink';
-import { RECORDED_KEY, type RecordedRequest, recordedRequests } from '../support/recorded';
+import { startSink } from '../../tools/harness/sink';
+import {
+  asRecorded,
+  namesIn,
+  RECORDED_KEY,
+  type RecordedRequest,
+  recordedRequests,
+  writeRecorded,
+} from '../support/recorded';
 import { testWith } from '../support/external-tools';
 
 /**
@@ -13,12 +16,8 @@ import { testWith } from '../support/external-tools';
  * --testPathPatterns recorded
  */
 
-const FILE = join(ROOT, 'test/clients/recorded.json');
 const programs: ClientProgram[] = Object.values(PROGRAMS);
-const recorded = process.env.RECORD ? [] : recordedRequests();
-
-/** Headers that differ with each connection or with the length of the body. */
-const LEFT_OUT = new Set(['host', 'content-length', 'connection', 'transfer-encoding']);
+const recorded = process.env.RECORD ? [] : recordedRequests('servers');
 
 for (const program of programs) {
   testWith(
@@ -31,7 +30,7 @@ for (const program of programs) {
         writeKey: RECORDED_KEY,
         user: 'user-1',
       });
-      const requests = sink.received().map((request) => record(program.name, request));
+      const requests = sink.received().map((request) => asRecorded(program.name, request));
       await sink.close();
       expect(requests.length).toBeGreaterThan(0);
       if (process.env.RECORD) recorded.push(...requests);
@@ -45,30 +44,14 @@ for (const program of programs) {
 }
 
 afterAll(() => {
-  if (process.env.RECORD) writeFileSync(FILE, `${JSON.stringify(recorded, undefined, 2)}\n`);
+  if (process.env.RECORD) writeRecorded('servers', recorded);
 });
 
-function record(client: string, { method, path, headers, body }: ReceivedRequest): RecordedRequest {
-  const kept = Object.entries(headers).flatMap(([name, value = '']) =>
-    LEFT_OUT.has(name) ? [] : [[name, value]],
-  );
-  const text = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
-  return {
-    client,
-    method,
-    path,
-    headers: Object.fromEntries(kept),
-    body: JSON.parse(text.toString()) as object,
-  };
-}
-
-/** Returns paths, header names and field names: a slow machine divides calls into other batches. */
+/** Returns paths, header names and field names. */
 function formsOf(requests: readonly RecordedRequest[]): unknown {
-  const names = (of: (request: RecordedRequest) => string[]) =>
-    [...new Set(requests.flatMap(of))].sort();
   return {
-    paths: names(({ method, path }) => [`${method} ${path}`]),
-    headers: names(({ headers }) => Object.keys(headers)),
-    fields: names(({ body }) => Object.keys(body)),
+    paths: namesIn(requests, ({ method, path }) => [`${method} ${path}`]),
+    headers: namesIn(requests, ({ headers }) => Object.keys(headers)),
+    fields: namesIn(requests, ({ body }) => Object.keys(body)),
   };
 }

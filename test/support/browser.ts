@@ -65,3 +65,11 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
     close: () => context.close(),
   };
 }
+
+/** Opens a section of a form if it is closed. */
+export async function openSection(page: Page, title: string): Promise<void> {
+  const section = page
+    .locator('details.disclosure')
+    .filter({ has: page.locator('summary strong', { hasText: title }) });
+  if ((await section.getAttribute('open')) === null) await section.locator('summary').click();
+}

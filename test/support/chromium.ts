@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
-import { type Tool } from './external-tools';
+import { type Tool } from './installed-tool';
 
 /** A real browser, for tests that need one. */
 

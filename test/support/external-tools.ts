@@ -1,13 +1,4 @@
-import { spawnSync } from 'node:child_process';
-
-/** A tool that some tests need and the repository does not contain. */
-export interface Tool {
-  command: string;
-  /** name for the message if it is missing */
-  name: string;
-  /** arguments with which it prints its version; default: `--version` */
-  versionArguments?: string[];
-}
+import { isInstalled, type Tool, versionArguments } from './installed-tool';
 
 export const GO: Tool = { command: 'go', name: 'Go 1.21 or newer', versionArguments: ['version'] };
 export const PYTHON: Tool = { command: 'python3', name: 'Python 3.9 or newer' };
@@ -45,12 +36,4 @@ export function testWith(
   } else {
     test.skip(`${name} (${tool.name} is not installed here)`, () => undefined);
   }
-}
-
-export function isInstalled(tool: Tool): boolean {
-  return spawnSync(tool.command, versionArguments(tool)).status === 0;
-}
-
-function versionArguments({ versionArguments: given = ['--version'] }: Tool): string[] {
-  return given;
 }

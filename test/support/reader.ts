@@ -1,8 +1,15 @@
 import pino from 'pino';
 import { type History } from '../../services/control/history/history';
-import { type Handler, Reader, type ReaderOptions } from '../../services/control/reading/reader';
+import {
+  type Handler,
+  type Pace,
+  Reader,
+  type ReaderOptions,
+} from '../../services/control/reading/reader';
 import { SharedReads } from '../../services/control/reading/shared-reads';
 import { type Kafka } from '../../shared/kafka/port';
+
+export const PACE: Pace = { quietMs: 1, busyMs: 2, yieldsForMs: 60_000 };
 
 /** A reader that owns all partitions and never yields, for tests that call `poll`. */
 export function readerOf<E>(
@@ -20,5 +27,5 @@ export function readerOf<E>(
     log: pino({ level: 'silent' }),
     ...given,
   };
-  return new Reader(handler, { quietMs: 1, busyMs: 1, yieldsForMs: 60_000 }, options);
+  return new Reader(handler, PACE, options);
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type Certificate, makeCertificate } from './certificate';
-import { type Tool } from './external-tools';
+import { type Tool } from './installed-tool';
 
 /**
  * A TLS server of Python's, which sends what Node's cannot: session tickets and updates of its key,

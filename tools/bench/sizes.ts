@@ -9,6 +9,7 @@ import { type ProcessesSize } from './cases/processes';
 import { type RollingSize } from './cases/rolling';
 import { type SoakSize } from './cases/soak';
 import { type UsageSize } from './cases/usage';
+import { type ValuesSize } from './cases/values';
 import { type WaitingSize } from './cases/waiting';
 
 /**
@@ -31,6 +32,7 @@ export interface Sizes {
   waiting: WaitingSize;
   filters: FiltersSize;
   hostile: HostileSize;
+  values: ValuesSize;
   usage: UsageSize;
   soak: SoakSize;
 }
@@ -79,6 +81,7 @@ export const WHOLE: Sizes = {
   },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 20, seconds: 30 },
   filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
+  values: { rounds: 60 },
   usage: {
     destinations: 30_000,
     busy: 3_000,
@@ -121,6 +124,7 @@ export const QUICK: Sizes = {
   waiting: { ...WHOLE.waiting, count: 20_000, perSecond: 100, seconds: 12 },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 10, seconds: 10 },
   filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
+  values: { rounds: 20 },
   usage: { ...WHOLE.usage, destinations: 2_000, busy: 200, warmUpSeconds: 10, seconds: 20 },
   soak: { ...WHOLE.soak, minutes: 6 },
 };

@@ -35,7 +35,7 @@ export const HOSTILE = [
 ] as const satisfies readonly (Flood | 'controls' | 'batched' | 'named')[];
 export type Hostile = (typeof HOSTILE)[number];
 /** Their destinations send batches. */
-export const BATCHED: ReadonlySet<Hostile | undefined> = new Set<Hostile>(['batched', 'named']);
+export const BATCHED: ReadonlySet<string | undefined> = new Set<Hostile>(['batched', 'named']);
 /** `path`: as the path says; `hang`: reads and never responds. */
 export type Behaviour = 'path' | 'hang' | Hostile;
 

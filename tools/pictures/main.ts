@@ -16,7 +16,16 @@ import { startSink } from '../harness/sink';
 import { removeData, startSystem, type System } from '../harness/system';
 import { moveCreation, pastCalls, writeCalls, writeHistory } from './past';
 import { takePictures } from './shots';
-import { ALERTS_HOST, callOf, CUSTOMERS, GOOD, NOBODY, SELF_SIGNED, SOURCES } from './world';
+import {
+  ALERTS_HOST,
+  callOf,
+  CUSTOMERS,
+  GOOD,
+  HOUR_MS,
+  NOBODY,
+  SELF_SIGNED,
+  SOURCES,
+} from './world';
 
 /**
  * `node dist/tools/pictures/main.js`: takes the pictures of `docs/guide/console` anew, of a made-up
@@ -29,7 +38,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`);
 
 const LIVE_CALLS = 45;
 const PORT = 443;
-const READY_MS = 400_000;
+const READY_MS = 900_000;
 
 async function main(): Promise<boolean> {
   const dataDir = mkdtempSync(join(tmpdir(), 'waypost-pictures-'));
@@ -93,7 +102,9 @@ async function main(): Promise<boolean> {
 async function openWorld(dataDir: string, undo: (() => unknown)[]) {
   const authority = makeCertificate({ authority: true, name: 'pictures' });
   const hosts = [ALERTS_HOST, ...CUSTOMERS.map(({ host }) => host)];
-  const certificate = makeCertificate({ hosts, issuer: authority });
+  // One that ends within two weeks would be a notice for every customer.
+  const notAfter = new Date(Date.now() + 90 * 24 * HOUR_MS);
+  const certificate = makeCertificate({ hosts, issuer: authority, notAfter });
   const good = await startSink({ host: GOOD, port: PORT, tls: certificate });
   const odd = await startSink({ host: SELF_SIGNED, port: PORT, tls: makeCertificate({ hosts }) });
   const counts = new Map<string, number>();
@@ -127,9 +138,9 @@ async function openWorld(dataDir: string, undo: (() => unknown)[]) {
   };
 }
 
-async function createToken({ control }: System, name: string, role: string) {
-  const { body } = await control('POST', '/tokens', { name, role });
-  return body as { id: string; token: string };
+async function createToken(system: System, name: string, role: string) {
+  const answer = await system.control('POST', '/tokens', { name, role });
+  return answer.body as { id: string; token: string };
 }
 
 async function createSources(system: System) {

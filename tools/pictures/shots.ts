@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { type Page } from 'playwright-core';
 import { ROOT } from '../../shared/runtime/repo-root';
-import { openTab } from '../../test/support/browser';
+import { openSection, openTab } from '../../test/support/browser';
 import { openChromium } from '../../test/support/chromium';
-import { openSection } from '../../test/support/console/endpoints';
 import { eventually } from '../../test/support/eventually';
 import { type Destination } from '../harness/api';
 import { type System } from '../harness/system';
@@ -32,8 +31,8 @@ export async function takePictures(system: System, known: Known): Promise<void> 
   const idOf = (name: string) => known.destinations.get(name)?.id ?? '';
   const find = (query: string) =>
     eventually(async () => {
-      const { body } = await system.control('GET', `/deliveries?${query}`);
-      const [found] = body.data as { id: string }[];
+      const answer = await system.control('GET', `/deliveries?${query}`);
+      const [found] = (answer.body as { data: { id: string }[] }).data;
       if (!found) throw new Error(`no delivery: ${query}`);
       return found.id;
     });
@@ -60,9 +59,11 @@ export async function takePictures(system: System, known: Known): Promise<void> 
     const retried = `destination=${idOf('Delta Logistics')}&status=delivered&limit=200`;
     const again = await eventually(
       async () => {
-        const { body } = await system.control('GET', `/deliveries?${retried}`);
-        const rows = body.data as { id: string; attemptsMade: number; acceptedAt: string }[];
-        const found = rows.find(
+        const answer = await system.control('GET', `/deliveries?${retried}`);
+        const rows = answer.body as {
+          data: { id: string; attemptsMade: number; acceptedAt: string }[];
+        };
+        const found = rows.data.find(
           ({ attemptsMade, acceptedAt }) =>
             attemptsMade > 1 && Date.now() - Date.parse(acceptedAt) < LIVE_MS,
         );

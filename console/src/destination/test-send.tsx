@@ -21,10 +21,13 @@ interface Props {
 export function TestSend({ destination, onTested }: Props) {
   const { id, webhooks, hasSharedSecret } = destination;
   const [type, setType] = useState<(typeof CALL_TYPES)[number]>('track');
-  const send = useChange('POST /destinations/{id}/test', {
-    refresh: false,
-    onDone: ({ data }) => onTested?.(hasPassed(data)),
-  });
+  const send = useChange('POST /destinations/{id}/test', { refresh: false });
+  const sendTest = () =>
+    send.mutate(
+      { id, body: { type } },
+      // Given here, it is not called once the user has left: it would lead them back.
+      { onSuccess: ({ data }) => onTested?.(hasPassed(data)) },
+    );
   return (
     <Stack>
       <Group align="flex-end">
@@ -34,7 +37,7 @@ export function TestSend({ destination, onTested }: Props) {
           value={type}
           onChange={(event) => setType(event.target.value as typeof type)}
         />
-        <Button onClick={() => send.mutate({ id, body: { type } })} loading={send.isPending}>
+        <Button onClick={sendTest} loading={send.isPending}>
           {words.sendTest}
         </Button>
       </Group>

@@ -21,6 +21,7 @@ import {
 } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { useToast } from '../ui/toast';
+import { readingById } from './by-id';
 import { text } from '../texts';
 
 const words = text.lib.api;
@@ -133,28 +134,34 @@ export type Entry = Pick<Destination | Source, 'id' | 'name' | 'enabled'>;
 
 /** The most ids that one request names. */
 const MOST_IDS = 200;
+/** A change in this tab refreshes all reads, and others seldom change a name. */
+const ENTRY_STALE_MS = 60_000;
 
-/** Returns entries by id, as far as they are read. An id without an entry was deleted. */
+const readById = (kind: EntryKind) =>
+  readingById<Entry>(async (ids) => {
+    const query = { ids: ids.join(','), limit: MOST_IDS };
+    const name = `GET /${kind}` as const;
+    return (await call<'GET /sources' | 'GET /destinations'>(name, { query })).data.data;
+  }, MOST_IDS);
+
+const READ_BY_ID: Readonly<Record<EntryKind, ReturnType<typeof readById>>> = {
+  destinations: readById('destinations'),
+  sources: readById('sources'),
+};
+
+/**
+ * Returns entries by id, as far as they are read. An id without an entry was deleted. Each id is
+ * cached by itself, so that one more id does not ask for all the others again.
+ */
 export function useEntries(kind: EntryKind, ids: readonly string[]): ReadonlyMap<string, Entry> {
-  const name = `GET /${kind}` as const;
-  // In one order, so that another order of the same ids is no other question.
-  const asked = [...new Set(ids)].sort();
-  const pages = Array.from({ length: Math.ceil(asked.length / MOST_IDS) }, (_, i) =>
-    asked.slice(i * MOST_IDS, (i + 1) * MOST_IDS).join(','),
-  );
   const read = useQueries({
-    queries: pages.map((page) => {
-      const query = { ids: page, limit: MOST_IDS };
-      return {
-        queryKey: [name, { query }],
-        queryFn: () => call<'GET /sources' | 'GET /destinations'>(name, { query }),
-        staleTime: 10_000,
-        placeholderData: keepPreviousData,
-      };
-    }),
+    queries: [...new Set(ids)].map((id) => ({
+      queryKey: ['entry', kind, id],
+      queryFn: () => READ_BY_ID[kind](id),
+      staleTime: ENTRY_STALE_MS,
+    })),
   });
-  const entries = read.flatMap(({ data }): readonly Entry[] => data?.data.data ?? []);
-  return new Map(entries.map((entry) => [entry.id, entry]));
+  return new Map(read.flatMap(({ data }) => (data ? [[data.id, data]] : [])));
 }
 
 /** Returns the names of these entries, as far as they are read. */

@@ -1,8 +1,10 @@
 import { Text } from '@mantine/core';
 import { useState } from 'react';
+import { type Delivery } from '../../../shared/api/operations';
 import { type SourceEvent } from '../lib/live';
 import { useNames, useRead } from '../lib/api';
 import { outcomeInWords } from '../lib/labels';
+import { lookAgainMs } from '../lib/look-again';
 import { useMay } from '../lib/session';
 import { JsonView } from './json-view';
 import { NameLink, Pill, TextLink, When } from './ui';
@@ -29,9 +31,11 @@ export function EventList({ events, empty }: { events: SourceEvent[]; empty: str
 }
 
 function EventItem({ of: event, source }: { of: SourceEvent; source: string }) {
-  const [isOpen, setOpen] = useState(false);
+  const [openedAt, setOpenedAt] = useState<number>();
   return (
-    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details
+      onToggle={({ currentTarget }) => setOpenedAt(currentTarget.open ? Date.now() : undefined)}
+    >
       <summary>
         <Pill kind={event.accepted ? 'accepted' : 'rejected'} />
         <strong>
@@ -57,7 +61,7 @@ function EventItem({ of: event, source }: { of: SourceEvent; source: string }) {
         <Reached
           destinations={event.destinations}
           message={field(event.call, 'messageId')}
-          isShown={isOpen}
+          openedAt={openedAt}
         />
       )}
       {event.code !== undefined && <Text size="sm">{words.rejected(event.code)}</Text>}
@@ -68,12 +72,19 @@ function EventItem({ of: event, source }: { of: SourceEvent; source: string }) {
 interface ReachedProps {
   destinations: NonNullable<SourceEvent['destinations']>;
   message: string;
-  /** somebody has unfolded it */
-  isShown: boolean;
+  /** when somebody unfolded it, ms since 1970; undefined: it is folded */
+  openedAt: number | undefined;
 }
 
-/** The destinations of a call, and the reasons against others, by the current configuration. */
-function Reached({ destinations, message, isShown }: ReachedProps) {
+/**
+ * The destinations of a call, and the reasons against others, by the current configuration; and
+ * what became of it there.
+ */
+function Reached({ destinations, message, openedAt }: ReachedProps) {
+  const routed = destinations
+    .filter(({ outcome }) => outcome === 'routed')
+    .map(({ destination }) => destination);
+  const statuses = useStatuses(message, routed, openedAt);
   if (destinations.length === 0) return <Text size="sm">{words.noDestinations}</Text>;
   return (
     <ul className="reached" aria-label={words.destinations}>
@@ -84,7 +95,7 @@ function Reached({ destinations, message, isShown }: ReachedProps) {
           {outcome === 'routed' && message !== '' && (
             <>
               {' '}
-              {isShown && <BecameOfIt message={message} destination={destination} />}{' '}
+              <Became status={statuses.get(destination)} />{' '}
               <TextLink
                 to={`/deliveries?${new URLSearchParams({ message, destination }).toString()}`}
                 aria-label={words.showDeliveryTo(name)}
@@ -99,20 +110,30 @@ function Reached({ destinations, message, isShown }: ReachedProps) {
   );
 }
 
-const LOOK_AGAIN_MS = 2_000;
+/** More than an event shows destinations. */
+const MOST_DELIVERIES = 200;
 
-/** What became of a message at a destination, as it changes. */
-function BecameOfIt({ message, destination }: { message: string; destination: string }) {
-  const query = { message, destination, limit: 1 };
+/** Reads the status of a message at each of these destinations, as it changes. */
+function useStatuses(
+  message: string,
+  routed: readonly string[],
+  openedAt: number | undefined,
+): ReadonlyMap<string, Delivery['status']> {
+  const may = useMay('GET /deliveries');
   const read = useRead(
     'GET /deliveries',
-    { query },
+    { query: { message, limit: MOST_DELIVERIES } },
     {
-      every: (last) => (last?.data[0]?.settledAt == null ? LOOK_AGAIN_MS : false),
-      enabled: useMay('GET /deliveries'),
+      every: (last) => lookAgainMs(routed, last?.data, Date.now() - (openedAt ?? 0)),
+      enabled: may && openedAt !== undefined && message !== '' && routed.length > 0,
     },
   );
-  const status = read.data?.data.data[0]?.status;
+  // The newest comes first, and holds.
+  const deliveries = read.data?.data.data.toReversed() ?? [];
+  return new Map(deliveries.map(({ destination, status }) => [destination, status]));
+}
+
+function Became({ status }: { status: Delivery['status'] | undefined }) {
   return status === undefined ? null : <Pill kind={status} />;
 }
 

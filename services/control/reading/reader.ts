@@ -64,9 +64,9 @@ export interface Handler<E> {
 }
 
 export interface Pace {
-  /** pause after a few records, ms. Without one the reader waits in Kafka. */
+  /** pause after a few entries, ms. Without one the reader waits in Kafka. */
   quietMs: number;
-  /** pause after many records, ms: a large batch costs little more than a small one */
+  /** pause after many entries, ms: a large batch costs little more than a small one */
   busyMs: number;
   /** age up to which records of whole batches wait while other processes need all cores, ms */
   yieldsForMs: number;
@@ -89,7 +89,7 @@ export interface ReaderOptions {
 /** One transaction for each batch: many small transactions cost more than the rows in them. */
 const MAX_BATCH = 2_000;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-/** From this number of records on, the pause is the long one. */
+/** From this number of entries on, the pause is the long one. */
 const BUSY_BATCH = 50;
 /** All partitions of a round together, and each of them. */
 const ROUND_BYTES = 2 * 1024 * 1024;
@@ -193,7 +193,7 @@ export class Reader<E> {
 
   /**
    * Reads to the present ends of the partitions of this process, and writes.
-   * @returns the number of records
+   * @returns the number of entries; a record without any counts as one
    * @throws an error of Kafka or the database; no record is lost or counted twice
    */
   poll(): Promise<number> {
@@ -217,14 +217,14 @@ export class Reader<E> {
     let ahead: Ahead | undefined;
     while (!signal.aborted) {
       try {
-        const records = await this.#inTurn(() => this.#poll(ahead));
+        const entries = await this.#inTurn(() => this.#poll(ahead));
         ahead = undefined;
         retry.reset();
         this.#trouble = undefined;
-        if (records === 0 && this.#places.size > 0 && this.#blocked === undefined) {
+        if (entries === 0 && this.#places.size > 0 && this.#blocked === undefined) {
           ahead = await this.#next();
         } else {
-          await pause(records < BUSY_BATCH ? this.pace.quietMs : this.pace.busyMs);
+          await pause(entries < BUSY_BATCH ? this.pace.quietMs : this.pace.busyMs);
         }
       } catch (error) {
         const { log } = this.options;
@@ -291,8 +291,7 @@ export class Reader<E> {
         for (const record of records) {
           newer = this.#newerFormatOf(record);
           if (newer !== undefined) break;
-          batch.add(record);
-          count++;
+          count += Math.max(1, batch.add(record));
           place.next = record.offset + 1;
           place.last = markAt(nameOf(record), place.last ?? undefined);
           place.readMs = Math.max(place.readMs, record.timestampMs);
@@ -565,9 +564,11 @@ class Batch<E> {
     return this.entries.length >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES;
   }
 
-  add(record: InRecord): void {
+  /** @returns the number of entries of the record, also of those that cannot be used */
+  add(record: InRecord): number {
     let unreadable = 0;
-    for (const entry of this.handler.entriesOf(record)) {
+    const entries = this.handler.entriesOf(record);
+    for (const entry of entries) {
       if (entry === undefined) {
         unreadable++;
         continue;
@@ -578,6 +579,7 @@ class Batch<E> {
     if (unreadable > 0) this.unreadable.push({ record, entries: unreadable });
     this.oldestMs = Math.min(this.oldestMs, record.timestampMs);
     this.#bytes += record.value?.length ?? 0;
+    return entries.length;
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Page } from 'playwright-core';
-import { type Tab } from '../browser';
+import { openSection, type Tab } from '../browser';
 import { eventually } from '../eventually';
 import { aTrack, someTracks } from '../factories';
 import { type Scene } from './administration';
@@ -198,6 +198,33 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
       await isGood();
     },
 
+  'the page of a delivery says what was odd in a response whose status counts': async ({
+    stage,
+    tab,
+    isGood,
+  }) => {
+    const { page } = tab;
+    const url = stage.sink.url('/dripping');
+    stage.sink.on('/dripping', { misbehave: 'drip' });
+    const source = await stage.system.createSource('Dripping');
+    const { id } = await stage.system.createDestination({
+      name: 'Drips',
+      sources: [source.id],
+      retry: { timeout: '1s' },
+      webhooks: [{ url }],
+    });
+    await stage.settled();
+    await stage.system.send(source.writeKey, 'track', aTrack());
+    await eventually(async () => {
+      const { body } = await stage.system.control('GET', `/deliveries?destination=${id}`);
+      expect(body.data).toMatchObject([{ status: 'delivered' }]);
+    });
+    await page.goto(`${stage.system.controlUrl}/deliveries?destination=${id}`);
+    await page.getByRole('link', { name: /, delivered/ }).click();
+    await page.getByText(/^The status counts, although /).waitFor();
+    await isGood();
+  },
+
   'the page of a delivery shows the other events of its batch': async ({
     stage,
     tab,
@@ -237,14 +264,6 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
     await isGood();
   },
 };
-
-/** Opens a section of a form if it is closed. */
-export async function openSection(page: Page, title: string): Promise<void> {
-  const section = page
-    .locator('details.disclosure')
-    .filter({ has: page.locator('summary strong', { hasText: title }) });
-  if ((await section.getAttribute('open')) === null) await section.locator('summary').click();
-}
 
 /** Returns the wrapper of a field, which holds its problem. */
 function problemOf(page: Page, label: string) {

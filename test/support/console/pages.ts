@@ -30,8 +30,11 @@ export function consolePages(of: Subjects): ConsolePage[] {
   const destination = `/destinations/${of.destination}`;
   return [
     { path: '/', first: ROW },
-    { path: '/connect', first: 'main a' },
-    { path: '/connect/new?type=webhooks', first: FIELD },
+    { path: '/connect', first: 'main input' },
+    { path: `/connect/new?sources=${of.source}`, first: '.kind' },
+    { path: `/connect/${of.destination}/source`, first: FIELD },
+    { path: `/connect/${of.destination}/endpoint`, first: FIELD },
+    { path: `/connect/${of.destination}/test`, first: 'main select' },
     { path: `/connect/${of.destination}/live`, first: HEADING },
     { path: '/destinations', first: ROW },
     { path: destination, first: '.tile' },
@@ -67,20 +70,34 @@ export function consolePages(of: Subjects): ConsolePage[] {
   ];
 }
 
-/** Returns the routes of the console that no page of a list is at. */
+/**
+ * Returns the routes of the console that no page of a list is at. A route is one with each of its
+ * optional parts, and another without.
+ */
 export function routesWithout(pages: readonly ConsolePage[]): string[] {
   const app = readFileSync(join(ROOT, 'console/src/app.tsx'), 'utf8');
   const routes = [...app.matchAll(/<Route\s+path="([^"]+)"/g)].map(([, path = '']) => path);
   const paths = pages.map(({ path }) => path.split('?')[0]?.slice(1) ?? '');
-  return routes.filter((route) => {
+  return routes.flatMap(withAndWithout).filter((route) => {
     const parts = route.split('/').map((part) => {
       if (part === '*') return '.*';
-      if (!part.startsWith(':')) return part;
-      return part.endsWith('?') ? '?[^/]*' : '[^/]+';
+      return part.startsWith(':') ? '[^/]+' : part;
     });
     const pattern = new RegExp(`^${parts.join('/')}$`);
     return !paths.some((path) => pattern.test(path));
   });
+}
+
+/** `a/:b?/:c?` is `a`, `a/:b` and `a/:b/:c`. */
+function withAndWithout(route: string): string[] {
+  const parts = route.split('/');
+  const needed = parts.filter((part) => !part.endsWith('?')).length;
+  return Array.from({ length: parts.length - needed + 1 }, (_, i) =>
+    parts
+      .slice(0, needed + i)
+      .join('/')
+      .replaceAll('?', ''),
+  );
 }
 
 /** Elements beyond the right edge of the window, which make the page scroll sideways. */

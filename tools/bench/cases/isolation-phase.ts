@@ -1,6 +1,6 @@
 import { defined } from '../../../shared/collections/defined';
 import { deliveryId } from '../../../shared/model/delivery';
-import { type Hostile } from '../../harness/receiver';
+import { type Hostile as HostileDoor } from '../../harness/receiver';
 import { clockMs, openLoop, until } from '../../harness/timing';
 import { cpuBetween, type CpuUse, readCpu } from '../../harness/usage';
 import { type Times, timesOf } from '../arithmetic';
@@ -23,6 +23,9 @@ const ARRIVAL_MS = 10_000;
 const SETTLE_MS = 180_000;
 const POLL_MS = 250;
 
+/** `tickets`: a server that renews its TLS session tickets without end */
+export type Hostile = HostileDoor | 'tickets';
+
 export interface PhaseSize {
   /** unique for each phase: ids of messages begin with it */
   name: string;
@@ -32,6 +35,9 @@ export interface PhaseSize {
   hanging: number;
   /** what they do in place of hanging */
   as?: Hostile;
+  /** changes their destinations for that, and changes them back */
+  prepare?: () => Promise<void>;
+  restore?: () => Promise<void>;
   /** the number of last endpoints that are measured */
   measured: number;
   perSecond: number;
@@ -79,7 +85,8 @@ export async function measurePhase(
   const beginMs = clockMs();
   const hung = size.origins.slice(0, size.hanging);
   endpoint.reset({ ids: true });
-  endpoint.behave(hung, size.as ?? 'hang');
+  await size.prepare?.();
+  endpoint.behave(hung, size.as === 'tickets' ? 'path' : (size.as ?? 'hang'));
   const from = readCpu(target.pids);
   const { sent, refused, startMs, endMs } = await offer(target, size);
   const cpu = cpuBetween(from, readCpu(target.pids));
@@ -95,6 +102,7 @@ export async function measurePhase(
   };
   await until(allThere, POLL_MS, ARRIVAL_MS);
   endpoint.behave(hung, 'path');
+  await size.restore?.();
   await until(() => endpoint.accepted >= sent.length, POLL_MS, SETTLE_MS);
   const { count: webhooks } = await endpoint.report();
   const after = kafkaBytes(bench);

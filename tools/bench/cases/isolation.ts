@@ -1,16 +1,18 @@
 import { processNames } from '../../../bin/service-list';
+import { isInstalled } from '../../../test/support/installed-tool';
+import { PYTHON_OPENSSL, startTlsPeer, type TlsPeer } from '../../../test/support/tls-peer';
 import { OF_ALL, OF_DESTINATION } from '../../../services/delivery/http/response-budget';
 import { laneOptions } from '../../../services/delivery/tuning';
 import { loadSettings } from '../../../shared/runtime/settings';
 import { apiOf } from '../../harness/api';
-import { BATCHED, HOSTILE, type Hostile } from '../../harness/receiver';
+import { BATCHED, HOSTILE } from '../../harness/receiver';
 import { type SystemEnv } from '../../harness/services';
 import { createCustomers, type Customer } from '../load';
 import { type Progress } from '../progress';
 import { median } from '../arithmetic';
 import { type Row, rows } from '../rows';
 import { type Bench, withSystem } from '../setup';
-import { type IsolationPhase, measurePhase, type PhaseSize } from './isolation-phase';
+import { type Hostile, type IsolationPhase, measurePhase, type PhaseSize } from './isolation-phase';
 import { type LoopSize, measurePipeline, type Target } from './pipeline';
 
 /**
@@ -23,6 +25,8 @@ import { type LoopSize, measurePipeline, type Target } from './pipeline';
  */
 
 const CLEAN: { hanging: number; as?: Hostile } = { hanging: 0 };
+/** Python sends them as fast as it can in each handshake. */
+const TICKETS = 100_000;
 /**
  * Records in tiers return after a phase, which is an outage of a minute: with these tiers, within
  * another minute.
@@ -200,6 +204,13 @@ export function measureIsolation(
       ...size.hanging.map((hanging) => ({ hanging })),
       ...HOSTILE.map((as) => ({ hanging: size.hostile, as })),
     ];
+    let peer: TlsPeer | undefined;
+    if (isInstalled(PYTHON_OPENSSL)) {
+      peer = await startTlsPeer({ tickets: TICKETS });
+      troubles.push({ hanging: size.hostile, as: 'tickets' });
+    } else {
+      progress.note(`without session tickets: ${PYTHON_OPENSSL.name} is not installed here`);
+    }
     for (const [i, { hanging, as }] of [
       CLEAN,
       ...troubles.flatMap((each) => [each, CLEAN]),
@@ -212,13 +223,21 @@ export function measureIsolation(
       const phase: PhaseSize = { name, origins, hanging, measured, perSecond, seconds };
       if (as) phase.as = as;
       const hung = target.customers.slice(0, hanging);
-      if (BATCHED.has(as)) await setBatch(system, hung, {});
+      if (BATCHED.has(as)) await patchEach(system, hung, () => ({ batch: {} }));
+      if (as === 'tickets' && peer) {
+        const { origin, certificate } = peer;
+        const webhooks = [{ url: `${origin}/ok/`, tls: { ca: certificate.cert } }];
+        phase.prepare = () => patchEach(system, hung, () => ({ webhooks }));
+        phase.restore = () =>
+          patchEach(system, hung, (at) => ({ webhooks: [{ url: `${String(origins[at])}/ok/` }] }));
+      }
       const expectedMs = seconds * 1000 + (hanging > 0 ? SETTLE_MS : 0);
       phases.push(
         await progress.during(what, expectedMs, () => measurePhase(bench, target, phase)),
       );
-      if (BATCHED.has(as)) await setBatch(system, hung, null);
+      if (BATCHED.has(as)) await patchEach(system, hung, () => ({ batch: null }));
     }
+    peer?.close();
     const { ceiling } = laneOptions(loadSettings(system.env).WAYPOST_RETRY_DELAYS);
     return {
       endpoints,
@@ -231,15 +250,15 @@ export function measureIsolation(
   });
 }
 
-/** Sends events of these customers in batches, or alone (`null`). */
-async function setBatch(
+/** @param patchOf of the destination of each of these customers, by its place among them */
+async function patchEach(
   system: SystemEnv,
   customers: readonly Customer[],
-  batch: object | null,
+  patchOf: (at: number) => object,
 ): Promise<void> {
   const api = apiOf(system);
-  for (const { destinationId } of customers) {
-    const answer = await api.control('PATCH', `/destinations/${destinationId}`, { batch });
+  for (const [at, { destinationId }] of customers.entries()) {
+    const answer = await api.control('PATCH', `/destinations/${destinationId}`, patchOf(at));
     if (answer.status !== 200) {
       throw new Error(`the destination was not changed: ${JSON.stringify(answer.body)}`);
     }

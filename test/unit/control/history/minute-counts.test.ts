@@ -122,7 +122,12 @@ test('a row of the database has all counts, and rows are added', () => {
   // As the database puts the times of several rows behind each other.
   addColumns(counts, { ...row, took: ' 22:1 17:-1  9:10' });
   expect(columnsOf(counts)).toEqual({
-    ...{ attempts: 9, failed: 3, delivered: 6, partly: 0, dead: 0, cancelled: 0 },
+    attempts: 9,
+    failed: 3,
+    delivered: 6,
+    partly: 0,
+    dead: 0,
+    cancelled: 0,
     took: '22:2 9:10',
   });
 });

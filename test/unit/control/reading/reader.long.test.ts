@@ -10,7 +10,7 @@ import { renderMetrics } from '../../../../shared/telemetry/prometheus';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
-import { readerOf } from '../../../support/reader';
+import { PACE, readerOf } from '../../../support/reader';
 
 /** A reader that writes the texts of its records into a table. */
 
@@ -196,6 +196,24 @@ test('a reader with nothing to read waits in Kafka, and shares that with others 
     expect([await written(), await written('two')]).toEqual([['a'], ['a']]),
   );
   await Promise.all(both.map((each) => each.stop()));
+});
+
+test('after many entries a reader pauses for longer, also if few records have them', async () => {
+  const pauses: number[] = [];
+  const pause = (ms: number) => {
+    pauses.push(ms);
+    return new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  append(many(49).join(' '));
+  const few = reader({ name: 'few' }, { pause });
+  few.start();
+  await eventually(() => expect(pauses).toEqual([PACE.quietMs]));
+  await few.stop();
+  append(many(50).join(' '));
+  const lots = reader({ name: 'lots' }, { pause });
+  lots.start();
+  await eventually(() => expect(pauses).toEqual([PACE.quietMs, PACE.busyMs]));
+  await lots.stop();
 });
 
 test('a reader does not wait in Kafka at a record that it cannot read', async () => {

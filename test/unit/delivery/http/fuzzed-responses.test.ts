@@ -6,6 +6,7 @@ import { randomOf } from '../../../../tools/harness/random';
 import { fewerCases, seedOf } from '../../../support/cases';
 import { fuzzedResponse } from '../../../support/odd-responses';
 import { startRawReceiver, writes } from '../../../support/raw-receiver';
+import { openWay, WAYS } from '../../../support/ways';
 
 /**
  * Random responses, ordinary and odd ones, of one endpoint to many requests at once: each request
@@ -14,23 +15,29 @@ import { startRawReceiver, writes } from '../../../support/raw-receiver';
  */
 
 const RESPONSES = fewerCases(5_000);
+/** How many of them take each way. */
+const SHARES = { plain: 1, TLS: 0.4, 'TLS through a proxy': 0.1 };
 const AT_ONCE = 16;
 const SEED = seedOf('RESPONSE_SEED');
 
-test(
-  `${String(RESPONSES)} random responses give the statuses that can be read, each to its own ` +
-    `request (seed ${String(SEED)})`,
-  async () => {
+test.each(WAYS.map((name) => [Math.ceil(RESPONSES * SHARES[name]), name] as const))(
+  '%i random responses (%s) give the statuses that can be read, each to its own request ' +
+    `(seed ${String(SEED)})`,
+  async (count, name) => {
+    const way = await openWay(name);
     const responseOf = (number: number) => fuzzedResponse(randomOf(SEED + number));
-    const receiver = await startRawReceiver((path) => {
-      const [, kind, number] = path.split('/');
-      const own = `own ${String(number)}`;
-      if (kind === 'next') {
-        return writes([`HTTP/1.1 207 X\r\ncontent-length: ${String(own.length)}\r\n\r\n${own}`]);
-      }
-      const { parts, then } = responseOf(Number(number));
-      return writes(parts, then);
-    });
+    const receiver = await startRawReceiver(
+      (path) => {
+        const [, kind, number] = path.split('/');
+        const own = `own ${String(number)}`;
+        if (kind === 'next') {
+          return writes([`HTTP/1.1 207 X\r\ncontent-length: ${String(own.length)}\r\n\r\n${own}`]);
+        }
+        const { parts, then } = responseOf(Number(number));
+        return writes(parts, then);
+      },
+      { tls: way.certificate },
+    );
     const clock = new StallClock();
     const names = new NameResolver(1_000);
     const sender = new Sender({
@@ -43,14 +50,14 @@ test(
     const post = (path: string) =>
       new Promise<SendResult>((resolve) => {
         sender.send(
-          { origin: receiver.origin, path, headers: [], body: Buffer.from('{}') },
+          { origin: receiver.origin, path, headers: [], body: Buffer.from('{}'), ...way.request },
           resolve,
         );
       });
     const wrong: unknown[] = [];
     let next = 0;
     const worker = async () => {
-      while (next < RESPONSES) {
+      while (next < count) {
         const number = next++;
         const { status, isPlain, what } = responseOf(number);
         const result = await post(`/odd/${String(number)}`);
@@ -71,6 +78,7 @@ test(
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     await receiver.close();
     await sender.close();
+    await way.close();
     clock.stop();
     expect(wrong.slice(0, 5)).toEqual([]);
   },
