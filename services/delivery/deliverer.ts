@@ -7,8 +7,8 @@ import { messageOf, newerFormat } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import {
   type BatchProducer,
-  type Cut,
   type OpenRecord,
+  type Restart,
   type OutRecord,
   type DispatchResult,
 } from '../../shared/kafka/port';
@@ -299,9 +299,9 @@ export class Deliverer {
       );
   }
 
-  /** Takes the steps again that a log held behind a cut. */
-  onCut(cut: Cut): void {
-    this.#steps.forget(cut);
+  /** Forgets the steps from an offset on, so that they are taken if they come again. */
+  onRestart(restart: Restart): void {
+    this.#steps.forget(restart);
   }
 
   /** Hands back the deliveries of revoked records that wait in lanes and have not begun. */

@@ -126,7 +126,7 @@ runService(
       topics: [WEBHOOKS, DUE],
       onRecord: deliverer.onRecord.bind(deliverer),
       onRevoking: () => deliverer.onRevoking(),
-      onCut: (cut) => deliverer.onCut(cut),
+      onRestart: (restart) => deliverer.onRestart(restart),
       onFatal,
     });
     onStop((deadlineMs) => {

@@ -91,7 +91,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
   };
 }
 
-/** Returns the response: success once all is stored. */
+/** Returns the response: success once all is stored, a refusal at once. */
 async function storePrepared(
   store: Store,
   prepared: Prepared,
@@ -99,10 +99,17 @@ async function storePrepared(
 ): Promise<HttpResponse> {
   const { messages, rejected, rejectedRecords, response, receivedSteadyMs } = prepared;
   const storingAt = performance.now();
-  const failed = await store({ messages, rejected: rejectedRecords, receivedSteadyMs });
-  watchStored({ records: messages, rejected, failed, storingAt, from });
-  // A body that cannot be read stays refused while Kafka is away: it would not be better later.
-  return failed && response.status < 400 ? refusal(failed) : response;
+  const storing = store({ messages, rejected: rejectedRecords, receivedSteadyMs }).then(
+    (failed) => {
+      watchStored({ records: messages, rejected, failed, storingAt, from });
+      return failed;
+    },
+  );
+  // A body that cannot be read stays refused while Kafka is away: it would not be better later. Until
+  // the answer, its rest is not discarded.
+  if (response.status >= 400) return response;
+  const failed = await storing;
+  return failed ? refusal(failed) : response;
 }
 
 function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepared {
@@ -152,7 +159,7 @@ async function prepare(
   const body = given ?? toUtf8(raw, req.headers['content-type']);
   if (body.length > MAX_BODY_BYTES) {
     const refused: RefusedBody = { code: 'body_too_large', beginning: raw, isCut: true };
-    return refuseUnread(parts, { req, receivedAtMs, receivedSteadyMs }, source, refused);
+    return refuseUnread(parts, { req, receivedAtMs, receivedSteadyMs }, source, refused, body);
   }
   const read = { req, kind, body, receivedAtMs, receivedSteadyMs };
   return named
@@ -241,19 +248,21 @@ function refuseBody(
 /**
  * Refuses a body that is too large, or that cannot be decoded.
  * @param named the source whose key is named before the body; else one of its beginning is searched
+ * @param decoded its text, if that is known already
  */
 function refuseUnread(
   parts: RequestHandlerParts,
   arrival: Arrival,
   named: Source | undefined,
   { code, beginning, isCut }: RefusedBody,
+  decoded?: Buffer,
 ): Prepared | HttpResponse {
   const { admission, sources } = parts;
   const { req } = arrival;
   const bytes = beginning.length;
   const source = named ?? sourceInText(beginning, sources);
   if (!source) return admission.faulty(req, refusal(code), { source, bytes });
-  const text = toUtf8(beginning, req.headers['content-type']);
+  const text = decoded ?? toUtf8(beginning, req.headers['content-type']);
   const lost = {
     code,
     message: refusalMessage(code),

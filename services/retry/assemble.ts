@@ -74,7 +74,7 @@ export async function startRetry(options: RetryOptions): Promise<void> {
         group: 'retry',
         topics,
         onRecord: requeuer.onRecord.bind(requeuer),
-        onCut: requeuer.onCut.bind(requeuer),
+        onRestart: requeuer.onRestart.bind(requeuer),
         onFatal,
         rebalanceListener: recalls.positions,
         maxBytesPerPartition: FETCH_BYTES,

@@ -1,9 +1,9 @@
 import { createStepDedup } from '../../shared/model/dedup-window';
 import {
   type BatchProducer,
-  type Cut,
   type DispatchResult,
   type OpenRecord,
+  type Restart,
 } from '../../shared/kafka/port';
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { decodeDelivery, isTime } from '../../shared/model/delivery';
@@ -43,24 +43,28 @@ export function whenDue(dueInMs: number, delayMs: number): Due {
   return { againInMs: Math.max(waitMs, Math.min(LEAST_PAUSE_MS, delayMs / 4)) };
 }
 
+/** A record, named by when it was appended too: after a cut another may have its offset. */
+interface Head {
+  offset: number;
+  timestampMs: number;
+  /** when it was first offered */
+  atMs: number;
+}
+
 /** Knows when the first record of each partition that is not due was first offered. */
 class TierHeads {
-  readonly #heads = new Map<string, Map<number, { offset: number; atMs: number }>>();
+  readonly #heads = new Map<string, Map<number, Head>>();
 
-  offeredAt({ topic, partition, offset }: OpenRecord, nowMs: number): number {
+  offeredAt({ topic, partition, offset, timestampMs }: OpenRecord, nowMs: number): number {
     let heads = this.#heads.get(topic);
     if (!heads) {
-      heads = new Map<number, { offset: number; atMs: number }>();
+      heads = new Map<number, Head>();
       this.#heads.set(topic, heads);
     }
     const known = heads.get(partition);
-    if (known?.offset === offset) return known.atMs;
-    heads.set(partition, { offset, atMs: nowMs });
+    if (known?.offset === offset && known.timestampMs === timestampMs) return known.atMs;
+    heads.set(partition, { offset, timestampMs, atMs: nowMs });
     return nowMs;
-  }
-
-  forget({ topic, partition }: Cut): void {
-    this.#heads.get(topic)?.delete(partition);
   }
 }
 
@@ -121,10 +125,9 @@ export class Requeuer {
     return 'accepted';
   }
 
-  /** Takes the records for new that follow behind a cut. */
-  onCut(cut: Cut): void {
-    this.#steps.forget(cut);
-    this.#heads.forget(cut);
+  /** Forgets the steps from an offset on, so that the records in their places are returned. */
+  onRestart(restart: Restart): void {
+    this.#steps.forget(restart);
   }
 
   /**

@@ -53,7 +53,7 @@ export async function startRouter(
     topics: [MESSAGES],
     onRecord: router.onRecord.bind(router),
     onRevoking: router.onRevoking.bind(router),
-    onCut: router.onCut.bind(router),
+    onRestart: router.onRestart.bind(router),
     rebalanceListener: earlier,
     onFatal,
   });

@@ -79,9 +79,13 @@ export class EarlierMessages implements RebalanceListener {
   /** The partitions share the memory of the window. */
   #mostOfPartition = DEDUP_IDS;
   #running = false;
+  /** a partition was forgotten while others were read */
+  #hasForgotten = false;
 
   constructor(private readonly options: Options) {
-    this.#kafka = retryingReads(options.kafka, options.log);
+    // A read of what was cut off finds nothing, however often it is repeated.
+    const givesUp = () => this.#hasForgotten;
+    this.#kafka = retryingReads(options.kafka, options.log, undefined, givesUp);
   }
 
   /** Call for each message that is offered, in the order of its partition. */
@@ -92,6 +96,12 @@ export class EarlierMessages implements RebalanceListener {
     else if (offset === partition.to) partition.to++;
     if (partition.known === 'unread') this.#giveUpIfLate(partition);
     return partition.known;
+  }
+
+  /** Call before a partition begins anew: other messages may be in the places of those known. */
+  forget(partition: number): void {
+    this.#partitions.delete(partition);
+    this.#hasForgotten = true;
   }
 
   onAssigned(partitions: ReadonlySet<number>): void {
@@ -143,11 +153,16 @@ export class EarlierMessages implements RebalanceListener {
     let records = 0;
     try {
       for (;;) {
-        await this.#lookUp();
-        const reads = this.#nextReads();
-        if (reads.length > 0) records += await this.#readAll(reads);
-        // A partition may have asked during the look-up.
-        else if (![...this.#partitions.values()].some(({ asked }) => asked)) break;
+        this.#hasForgotten = false;
+        try {
+          await this.#lookUp();
+          const reads = this.#nextReads();
+          if (reads.length > 0) records += await this.#readAll(reads);
+          // A partition may have asked during the look-up.
+          else if (![...this.#partitions.values()].some(({ asked }) => asked)) break;
+        } catch (error) {
+          if (!this.#hasForgotten) throw error;
+        }
       }
       const durationMs = Math.round(performance.now() - startedAt);
       this.options.log.info({ records, durationMs }, 'dedup.warmed');
@@ -205,6 +220,8 @@ export class EarlierMessages implements RebalanceListener {
     const firstAtMs = new Map<number, number>();
     let count = 0;
     for await (const { partition, records } of scanAll(this.#kafka, sections)) {
+      // The others are read again.
+      if (this.#hasForgotten) return count;
       const [first] = records;
       if (first && !firstAtMs.has(partition)) firstAtMs.set(partition, first.timestampMs);
       for (const record of records) rememberMessage(this.options.seen, record);

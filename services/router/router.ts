@@ -7,8 +7,8 @@ import { Backpressure } from '../../shared/runtime/load-limits';
 import { AppError, messageOf, newerFormat } from '../../shared/runtime/errors';
 import {
   type BatchProducer,
-  type Cut,
   type OpenRecord,
+  type Restart,
   type DispatchResult,
 } from '../../shared/kafka/port';
 import { type Log } from '../../shared/telemetry/log';
@@ -58,7 +58,7 @@ export interface RouterOptions {
   producer: BatchProducer;
   /** the messages routed in the last hour */
   seen: DedupWindow;
-  earlier: Pick<EarlierMessages, 'before'>;
+  earlier: Pick<EarlierMessages, 'before' | 'forget'>;
   windowMs: number;
   now: () => number;
   log: Log;
@@ -160,9 +160,13 @@ export class Router {
     return { count: this.#undecided.size, oldestMs: this.#undecided.oldestMs };
   }
 
-  /** Takes a message for new that was cut off and comes again: a client that got no answer sends it. */
-  onCut({ partition, from }: Cut): void {
+  /**
+   * Forgets the messages that the log may no longer hold: a client that got no answer sends them again,
+   * and they must be routed.
+   */
+  onRestart({ partition, from }: Restart): void {
     this.options.seen.forget(partition, from);
+    this.options.earlier.forget(partition);
   }
 
   /** Hands back the messages of revoked partitions that wait for `config`. */

@@ -149,7 +149,7 @@ const UNICODE_CLASS_BYTES = 16 * 1024;
 
 /**
  * What all automata have taken since they last began anew. Those of expressions that are gone still
- * count, so that all begin anew too early at worst.
+ * count, so at worst some begin anew earlier than needed.
  */
 let takenTogether = 0;
 /** Whose automata have had states. A weak reference lets them go with their expression. */
@@ -196,7 +196,7 @@ export class Patterns {
       test: (value) => {
         charge(steps * value.length);
         const matches = regex.test(value);
-        if (takenTogether > MAX_AUTOMATA_BYTES_TOGETHER) Patterns.#beginAllAnew();
+        if (takenTogether > MAX_AUTOMATA_BYTES_TOGETHER) Patterns.#beginLargestAnew();
         else if (this.#taken > MAX_AUTOMATA_BYTES) this.beginAnew();
         return matches;
       },
@@ -247,13 +247,15 @@ export class Patterns {
     takenTogether += bytes;
   }
 
-  static #beginAllAnew(): void {
-    holders = holders.filter((holder) => {
-      const patterns = holder.deref();
-      patterns?.beginAnew();
-      return patterns !== undefined;
-    });
-    takenTogether = 0;
+  /** Makes room: the expressions whose automata take most begin anew, and the others keep theirs. */
+  static #beginLargestAnew(): void {
+    const alive = holders.flatMap((holder) => holder.deref() ?? []);
+    holders = alive.map((patterns) => new WeakRef(patterns));
+    takenTogether = alive.reduce((sum, patterns) => sum + patterns.#taken, 0);
+    for (const patterns of alive.sort((a, b) => b.#taken - a.#taken)) {
+      if (takenTogether <= MAX_AUTOMATA_BYTES_TOGETHER / 2) return;
+      patterns.beginAnew();
+    }
   }
 
   private beginAnew(): void {

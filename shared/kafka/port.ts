@@ -133,7 +133,13 @@ export interface ConsumeOptions {
   /** Called when open records become `isRevoking`: hand back the unstarted ones. */
   onRevoking?(): void;
   /** Called before the first record that was appended since a log was cut, or its topic made again. */
-  onCut?(cut: Cut): void;
+  onCut?(restart: Restart): void;
+  /**
+   * Called before the first record of a partition that begins anew: its log was cut, or another member
+   * had it since this one read it, and may have met a cut. What was read from this offset on is gone,
+   * or comes again.
+   */
+  onRestart?(restart: Restart): void;
   /** bytes of one partition in one fetch (default 1 MiB) */
   maxBytesPerPartition?: number;
   /**
@@ -152,12 +158,11 @@ export interface ConsumeOptions {
   onFatal(error: unknown): void;
 }
 
-/** A log holds other records than those that were read of it. */
-export interface Cut {
+/** A partition begins anew. */
+export interface Restart {
   /** without the prefix */
   topic: string;
   partition: number;
-  /** what was read from this offset on is gone */
   from: number;
 }
 

@@ -25,7 +25,10 @@ export interface DedupWindow {
    * age counts
    */
   remember(ref: MessageRef, atMs: number): void;
-  /** Call after a log was cut: what it held from this offset on is no original of a copy any more. */
+  /**
+   * Call after a log was cut. Messages from this offset on are gone: a later record with the same id is
+   * no copy of them.
+   */
   forget(partition: number, from: number): void;
   /** ids held, expired ones included */
   readonly size: number;
@@ -147,7 +150,7 @@ export function createDedupWindow(options: { maxIds?: number; keepMs?: number } 
     forget(partition, from) {
       for (let row = 0; row < unused; row++) {
         if (at(rows.partition, row) !== partition || at(rows.offset, row) < from) continue;
-        // No record follows it. The entry itself expires as others do.
+        // No offset is higher, so no record counts as its copy.
         rows.offset[row] = Infinity;
       }
     },

@@ -222,7 +222,6 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await tables()).toEqual(before);
   });
 
-  /** of a partition, with its primary key */
   /** Notes the plan of each query. */
   const explaining = (plans: string[]): Database => ({
     ...database,
@@ -232,6 +231,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     },
   });
 
+  /** of a partition, with its primary key */
   const INDEXES = 16;
   test('creates the indexes of a partition when complete, or immediately on a server', async () => {
     await record(anEvent());

@@ -76,6 +76,9 @@ afterEach(async () => {
 /** A consumer of topics, which takes nothing while it is busy. */
 class Reader {
   readonly seen: string[] = [];
+  /** the cuts it was told of, each after a number of records */
+  readonly cuts: { from: number; after: number }[] = [];
+  readonly restarts: number[] = [];
   isBusy = false;
   #consumption!: Consumption;
 
@@ -94,6 +97,8 @@ class Reader {
         record.done();
         return 'accepted';
       },
+      onCut: ({ from }) => this.cuts.push({ from, after: this.seen.length }),
+      onRestart: ({ from }) => this.restarts.push(from),
       onFatal: throwIt,
     });
   }
@@ -183,6 +188,8 @@ test.each(STATES)(
     await reader.finish(after);
     expect(await cutOf(group)).toBeGreaterThanOrEqual(40);
     expect(reader.seen.filter((value) => value.startsWith('before'))).toEqual(before);
+    expect(reader.cuts).toEqual([{ from: 60, after: reader.seen.indexOf('after-0') }]);
+    expect(reader.restarts).toEqual([60]);
     await reader.stop();
   },
 );

@@ -69,7 +69,7 @@ const CUT_TOPIC = 'messages';
 const CUT_RECORDS = { least: 1, most: 100 };
 const SECOND_MS = { least: 8_000, most: 25_000 };
 const PAUSE_MS = { least: 2_000, most: 15_000 };
-/** Their endpoints name no time before which they want nothing. */
+/** Their endpoints send no Retry-After. */
 const SENT_NOW: readonly Role[] = ['failing', 'hanging'];
 /** Its deliveries wait long, and none is expected to arrive. */
 const CANCELLED: Role = 'hanging';

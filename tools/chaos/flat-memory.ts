@@ -4,7 +4,7 @@ import { median } from '../bench/arithmetic';
 
 /**
  * A garbage collector gives memory back irregularly, and a process fills its caches in the first
- * minutes: so much more in the last third than in the first one is no growth.
+ * minutes: a difference up to this is not counted as growth.
  */
 const FLAT = { share: 0.25, mb: 64 };
 

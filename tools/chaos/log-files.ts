@@ -17,8 +17,9 @@ const LAST_OFFSET_DELTA = 23;
  * @param partition as its folder is named: `messages-0`
  */
 export function endOfLog(records: string, partition: string): number {
-  const { bytes } = readNewest(records, partition);
-  let end = 0;
+  const { name, bytes } = readNewest(records, partition);
+  // A file is named by the first offset that it may hold. The newest may be empty.
+  let end = Number.parseInt(name, 10);
   for (const { at, first } of batches(bytes)) {
     end = first + bytes.readInt32BE(at + LAST_OFFSET_DELTA) + 1;
   }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import {
-  type Cut,
   type OpenRecord,
+  type Restart,
   type RebalanceListener,
   type DispatchResult,
 } from '../../../shared/kafka/port';
@@ -50,7 +50,7 @@ export class PartitionProcessors implements RebalanceListener {
   }
 
   /** Call before the records that were appended since a log was cut. */
-  onCut({ partition, from }: Cut): void {
+  onCut({ partition, from }: Restart): void {
     const processor = this.#processors.get(partition) ?? this.#closing.get(partition)?.processor;
     processor?.onCut(from);
   }

@@ -94,8 +94,8 @@ export class Batches implements BatchOwner {
       owner.onLeftOut(away, endpoint);
       return;
     }
-    // What a user sends now goes alone to an endpoint that is away, or is refused. A last attempt
-    // has no time to wait for others.
+    // A delivery that a user sends now is sent alone if its endpoint is away; the lane may refuse
+    // it. A last attempt has no time to wait for others.
     const alone = urgent || away !== undefined || isLast;
     const { method, contentType, headers } = delivery;
     // One request has one method and one set of headers.

@@ -33,6 +33,8 @@ interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'on
    * @param cut.from the first of them
    */
   onCut: (partition: Partition, cut: { offsets: number; from: number }) => void;
+  /** called when a partition begins anew at its commit that this member has begun before */
+  onRestart: (partition: Partition, from: number) => void;
   log: Log;
 }
 
@@ -43,6 +45,8 @@ export class AssignedPartitions {
   readonly #starting = new Map<string, object>();
   /** partitions of a lost session: taken back if no other owner has committed since */
   readonly #orphans = new Map<string, Partition>();
+  /** ids of all partitions that were begun */
+  readonly #begun = new Set<string>();
   #memberId = '';
   /** others may own the partitions, also those whose start is still being looked up */
   #isFenced = false;
@@ -227,6 +231,8 @@ export class AssignedPartitions {
       return false;
     }
     orphan?.fence();
+    if (this.#begun.has(id)) this.parts.onRestart(found, start);
+    this.#begun.add(id);
     this.partitions.set(id, found);
     if (!this.#mayRead) found.fence();
     return orphan !== undefined;

@@ -152,6 +152,8 @@ export class KafkaConsumption implements Consumption {
       onReadable: () => this.#fetcher.wake(),
       onExpired: (partition, offsets) => this.#expired(partition, offsets),
       onCut: (partition, cut) => this.#cut(partition, cut),
+      onRestart: ({ topic, number: partition }, from) =>
+        options.onRestart?.({ topic, partition, from }),
       log,
     });
     this.#fetcher = new Fetcher({
@@ -380,6 +382,7 @@ export class KafkaConsumption implements Consumption {
     this.parts.log.error(about, 'consumer.log_cut');
     this.#meter.cut(topic, offsets);
     this.options.onCut?.({ topic, partition, from });
+    this.options.onRestart?.({ topic, partition, from });
   }
 
   async #readCommitted(places: readonly TopicPartition[]): Promise<CommittedPartition[]> {

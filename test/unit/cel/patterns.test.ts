@@ -137,6 +137,30 @@ test('the automata of all expressions together stay bounded, and find the same',
   for (const each of kept.slice(0, 5)) findsTheSame(each, `${hex}g`);
 });
 
+test('an ordinary pattern keeps its automaton while others fill the memory', () => {
+  const compile = jest.spyOn(RE2JS, 'compile');
+  const random = randomOf(11);
+  const hex = Array.from({ length: 250 }, () => random.between(0, 15).toString(16)).join('');
+  const take = (text: string, value: string) => {
+    const patterns = new Patterns();
+    patterns.add(text);
+    refill(1e9);
+    patterns.get(text)!.test(value);
+    return patterns;
+  };
+  const ordinary = take('^/products/[a-z]+$', '/products/shoes');
+  const { dfa } = (compile.mock.results[0]!.value as RE2JS).re2();
+  const states = dfa.stateCount;
+  expect(states).toBeGreaterThan(0);
+  const others = Array.from({ length: 150 }, (_, i) =>
+    take(`[0-9a-f]*[0-7][0-9a-f]{${10 + (i % 8)}}[g-z]${i}?`, hex),
+  );
+  const left = compile.mock.results.map(({ value }) => (value as RE2JS).re2().dfa.stateCount);
+  expect([left.length, others.length + 1]).toEqual([151, 151]);
+  expect(left.filter((count) => count === 0).length).toBeGreaterThan(0);
+  expect([ordinary.size, dfa.stateCount]).toEqual([1, states]);
+});
+
 test('distinct characters in one text do not fill an automaton either', () => {
   const compile = jest.spyOn(RE2JS, 'compile');
   const patterns = new Patterns();

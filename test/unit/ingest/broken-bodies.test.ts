@@ -268,6 +268,10 @@ describe('a body that cannot be used at all', () => {
     return body.fill(0, body.length - 8);
   };
   const broken = withBrokenChecksum(`${named}]}`);
+  const escaped = (bytes: Buffer) =>
+    bytes
+      .toString('latin1')
+      .replace(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).toUpperCase()}`);
   const begins = `{"writeKey":"","batch":[${A}`;
 
   test.each<[string, Buffer, Record<string, string>, number, string, string]>([
@@ -289,7 +293,7 @@ describe('a body that cannot be used at all', () => {
       { 'content-encoding': 'br' },
       415,
       'unsupported_encoding',
-      '',
+      escaped(brotliCompressSync(named).subarray(0, 12)),
     ],
   ])('%s is counted, and stands in the debugger', async (_, body, headers, status, code, row) => {
     const before = await countOf(code);
@@ -501,4 +505,17 @@ test('valid JSON is read once: its envelope may name another key than the header
     body: { success: true },
   });
   expect(events()).toEqual(['A']);
+});
+
+test('a refused body is answered while Kafka stores nothing, so that its rest is discarded', async () => {
+  let store = (): void => undefined;
+  const stored = new Promise<void>((resolve) => (store = resolve));
+  const producer = { ...ingest.producer, send: () => stored };
+  const waiting = await startTestIngest({ producer, responseDeadlineMs: 600_000 });
+  try {
+    expect(await waiting.post('/v1/track', 'no JSON')).toMatchObject({ status: 400 });
+  } finally {
+    store();
+    await waiting.stop();
+  }
 });

@@ -64,6 +64,23 @@ test('a head that was planned by a wrong clock goes back after the delay of its 
   expect(returner.onRecord(record(2))).toEqual({ againInMs: 5_000 });
 });
 
+test('a head that took the place of one that was cut off waits for the whole delay', () => {
+  let steadyMs = 500_000;
+  const returner = new Requeuer({
+    ...parts,
+    producer: recordingProducer(),
+    now: () => NOW,
+    steadyMs: () => steadyMs,
+  });
+  const head = (timestampMs: number) => ({
+    ...due(1, { due: String(NOW + 3_600_000) }, () => undefined),
+    timestampMs,
+  });
+  expect(returner.onRecord(head(NOW))).toEqual({ againInMs: 5_000 });
+  steadyMs += 6_000;
+  expect(returner.onRecord(head(NOW + 6_000))).toEqual({ againInMs: 5_000 });
+});
+
 test('of two records of the same step, retry returns one, and drops the other', async () => {
   const producer = recordingProducer();
   const returner = new Requeuer({ ...parts, producer, now: () => NOW });
@@ -85,7 +102,7 @@ test('after a cut retry returns a step that was cut off', async () => {
   const returner = new Requeuer({ ...parts, producer, now: () => NOW });
   const step = { delivery: 'd', attempt: '1', hop: '1' };
   returner.onRecord(due(5, step, () => undefined));
-  returner.onCut({ topic: 'webhooks.retry.10s', partition: 3, from: 4 });
+  returner.onRestart({ topic: 'webhooks.retry.10s', partition: 3, from: 4 });
   returner.onRecord(due(9, step, () => undefined));
   await new Promise(setImmediate);
   expect(producer.appends.flat()).toHaveLength(2);

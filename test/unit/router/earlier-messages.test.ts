@@ -27,12 +27,18 @@ function aLog(messages: number, { partitions = 1 } = {}) {
         'accepted-at': String(END_MS),
       },
     });
-  const state = { isAway: false, reads: [] as ReadAt[], pass: () => Promise.resolve() };
+  const state = {
+    isAway: false,
+    isCutOff: (_partition: number) => false,
+    reads: [] as ReadAt[],
+    pass: () => Promise.resolve(),
+  };
   const kafka: Pick<Kafka, 'read' | 'ranges' | 'committed'> = {
     async read(at) {
       state.reads.push(at);
       await state.pass();
-      if (state.isAway) throw new AppError('kafka_unavailable', 'away', true);
+      if (state.isAway || state.isCutOff(at.partition))
+        throw new AppError('kafka_unavailable', 'away', true);
       const next = Math.min(at.offset + PER_READ, messages);
       const records = Array.from({ length: next - at.offset }, (_, i) =>
         record(at.partition, at.offset + i),
@@ -177,4 +183,28 @@ test('a partition goes on after half a minute if Kafka cannot be read', () => {
   } finally {
     jest.useRealTimers();
   }
+});
+
+test('what was fetched of a partition before it began anew is not remembered', async () => {
+  const { state, earlier, at, knows } = aLog(1_000);
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  state.pass = () => held;
+  at(999);
+  await eventually(() => expect(state.reads).not.toEqual([]));
+  earlier.forget(0);
+  release();
+  await new Promise((resolve) => void setImmediate(resolve));
+  expect(knows(998)).toBe(false);
+});
+
+test('a partition does not wait for the read of another one that was cut off', async () => {
+  const { state, earlier, at, knows, until } = aLog(1_000, { partitions: 2 });
+  state.isCutOff = (partition) => partition === 0;
+  at(999, 0);
+  at(999, 1);
+  await eventually(() => expect(state.reads.length).toBeGreaterThan(1));
+  earlier.forget(0);
+  await until('all', 999, 1);
+  expect(knows(998, 1)).toBe(true);
 });

@@ -34,7 +34,7 @@ function aRouter() {
   const released: number[] = [];
   const deferred: number[] = [];
   const state = { pendingBytes: 0, rooms: 0, decidable: 0, releasable: Infinity };
-  const earlier: { known: EarlierKnown } = { known: 'all' };
+  const earlier: { known: EarlierKnown; forgotten: number[] } = { known: 'all', forgotten: [] };
   const entry = <T>(data: T) => ({ version: 1, data });
   const router = new Router({
     config: Object.assign(config, {
@@ -56,7 +56,10 @@ function aRouter() {
       close: () => Promise.resolve(),
     },
     seen: createDedupWindow(),
-    earlier: { before: () => earlier.known },
+    earlier: {
+      before: () => earlier.known,
+      forget: (partition: number) => earlier.forgotten.push(partition),
+    },
     windowMs: 1_000,
     now: () => NOW,
     log: createLog('router', 'silent'),
@@ -235,14 +238,15 @@ describe('Router', () => {
     });
 
     test('a message that was cut off the log is routed when it is sent again', async () => {
-      const { give, appends, done, router } = aRouter();
+      const { give, appends, done, router, earlier } = aRouter();
       give(1, { messageId: 'kept' });
       give(5, { messageId: 'cut' });
       for (const { ack } of appends) ack();
       await settle();
-      router.onCut({ topic: 'messages', partition: 3, from: 5 });
+      router.onRestart({ topic: 'messages', partition: 3, from: 5 });
       give(7, { messageId: 'cut' });
       give(8, { messageId: 'kept' });
+      expect(earlier.forgotten).toEqual([3]);
       expect([done, appends.length, router.counts.duplicates]).toEqual([[1, 5, 8], 3, 1]);
     });
 

@@ -21,9 +21,10 @@ async function setUp(options: {
   hold?: () => Promise<void>;
 }) {
   const membership = new Membership();
-  const { committed = 5, metadata = '', log, cutAt = () => undefined, hold } = options;
+  const { metadata = '', log, cutAt = () => undefined, hold } = options;
   const missed: number[] = [];
-  const cut: number[] = [];
+  const cut: { offsets: number; from: number }[] = [];
+  const restarted: { number: number; from: number }[] = [];
   const asked: TopicPartition[][] = [];
   let looks = 0;
   const led = <T>(found: T): Promise<T> => {
@@ -45,13 +46,14 @@ async function setUp(options: {
       asked.push([...places]);
       await hold?.();
       return places.map(({ topic, number: partition }) => {
-        return { topic, partition, errorCode: 0, offset: committed, metadata };
+        return { topic, partition, errorCode: 0, offset: options.committed ?? 5, metadata };
       });
     },
     stopping: () => false,
     onReadable: () => undefined,
     onExpired: (_, offsets) => missed.push(offsets),
-    onCut: (_, { offsets }) => cut.push(offsets),
+    onCut: (_, { offsets, from }) => cut.push({ offsets, from }),
+    onRestart: ({ number }, from) => restarted.push({ number, from }),
     log: createLog('test', 'silent'),
   });
   assigned.enter('member', new Map([[ID, PLACE]]));
@@ -59,7 +61,7 @@ async function setUp(options: {
     expect(assigned.partitions.has(ID)).toBe(true);
     return assigned.partitions.get(ID)!;
   });
-  return { membership, assigned, partition, missed, cut, asked, looks: () => looks };
+  return { membership, assigned, partition, missed, cut, restarted, asked, looks: () => looks };
 }
 
 test('a new owner asks for the commits of its new partitions alone', async () => {
@@ -99,7 +101,7 @@ test('a cut partition without a leader goes on at its cut later, not at 0', asyn
   await eventually(() => expect(looks()).toBeGreaterThan(1));
   expect(assigned.partitions.get(ID)).toBe(partition);
   log.led = true;
-  await eventually(() => expect(cut).toEqual([2]));
+  await eventually(() => expect(cut).toEqual([{ offsets: 2, from: 3 }]));
   const begun = assigned.partitions.get(ID)!;
   expect([begun.position.next, begun.position.fetchFrom]).toEqual([3, 2]);
   expect(partition.draining).toBe(true);
@@ -154,6 +156,25 @@ test('after the end of the consumer nothing is looked up any more', async () => 
   }
 });
 
+// Its owner meanwhile may have met a cut, of which this member knows nothing.
+test('a partition that another member had begins anew, unlike one that is taken back', async () => {
+  const commit = { committed: 5, log: { low: 0, high: 10 } };
+  const { assigned, partition, restarted } = await setUp(commit);
+  const given = new Map([[ID, PLACE]]);
+  partition.offsets.take(5);
+  assigned.enter('a new member', given);
+  await eventually(() => expect(assigned.partitions.get(ID)).toBe(partition));
+  expect(restarted).toEqual([]);
+  assigned.enter('a new member', new Map());
+  partition.offsets.done(5);
+  partition.acknowledged(partition.commit(Infinity)!);
+  assigned.letGo();
+  commit.committed = 7;
+  assigned.enter('a new member', given);
+  await eventually(() => expect(assigned.partitions.has(ID)).toBe(true));
+  expect(restarted).toEqual([{ number: 0, from: 7 }]);
+});
+
 describe('a fetch that finds no record', () => {
   test('behind the end of the log finds a cut', async () => {
     const { assigned, partition, cut } = await setUp({
@@ -161,7 +182,10 @@ describe('a fetch that finds no record', () => {
       cutAt: () => 2,
     });
     await assigned.goOnInRange(ID, partition, 4);
-    expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([[3], 2]);
+    expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([
+      [{ offsets: 3, from: 2 }],
+      2,
+    ]);
   });
 
   test('at the end of a log that has lost the last record finds a cut', async () => {
@@ -171,7 +195,10 @@ describe('a fetch that finds no record', () => {
     });
     // The record at offset 4 was read.
     await assigned.goOnInRange(ID, partition, 4);
-    expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([[4], 1]);
+    expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([
+      [{ offsets: 4, from: 1 }],
+      1,
+    ]);
   });
 
   test('at the end of a log that is whole asks again', async () => {
