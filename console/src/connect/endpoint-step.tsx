@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { creationOf, emptyDraft, problemsOf } from '../destination/draft';
 import { NameField, SecretField } from '../destination/fields';
+import { same } from '../destination/field-values';
 import { FilterField } from '../destination/filter-field';
 import { RequestSection } from '../destination/request-section';
 import { WebhooksEditor } from '../destination/webhooks-editor';
@@ -26,15 +27,19 @@ const kinds = text.connect.kinds;
 export function NewEndpoint({ sources }: { sources: string[] }) {
   const [secret] = useState(newSecret);
   const [kind, setKind] = useState<Kind>('webhook');
-  const [draft, setDraft] = useState(() => ({
+  // What the card has filled in, and what the user has made of it.
+  const [filled, setFilled] = useState(() => ({
     ...emptyDraft(sources, kinds.webhook.suggestedName),
     sharedSecret: secret,
   }));
+  const [draft, setDraft] = useState(filled);
   const navigate = useNavigate();
-  const saved = useUnsaved(draft.webhooks.some(({ url }) => url !== (presetOf(kind).url ?? '')));
+  const saved = useUnsaved(!same(draft, filled));
   const make = useChange('POST /destinations', {
     onDone: ({ data }) => {
       saved();
+      // The browser's Back leads to what is stored now: this form would create another one.
+      void navigate(`/connect/${data.id}/endpoint`, { replace: true });
       void navigate(`/connect/${data.id}/test`);
     },
   });
@@ -53,6 +58,7 @@ export function NewEndpoint({ sources }: { sources: string[] }) {
         <KindCards
           kind={kind}
           onChange={(next) => {
+            setFilled(withKind(filled, kind, next));
             setDraft(withKind(draft, kind, next));
             setKind(next);
           }}
