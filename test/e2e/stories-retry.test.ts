@@ -5,7 +5,6 @@ import { readEvents } from '../../shared/model/attempt-rows';
 import { common, openStorySystem, type StorySystem } from '../support/story-system';
 import { startHttpProxy, startSocksProxy } from '../support/egress-proxies';
 import { eventually } from '../support/eventually';
-import { floodsInterim, startRawReceiver } from '../support/raw-receiver';
 import { readTopic } from '../support/topics';
 import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signature';
 
@@ -220,38 +219,6 @@ test.concurrent('a 200 whose body never ends is delivered, and said to be odd', 
     outcome: 'delivered',
     urls: [{ status: 200, oddities: ['body_cut'] }],
   });
-});
-
-test.concurrent('interim responses without end open the circuit of their endpoint', async () => {
-  const { system, topics } = stage;
-  const flooding = await startRawReceiver(() => floodsInterim);
-  try {
-    const { send, destination } = await stage.connect({ webhooks: [{ url: flooding.origin }] });
-    // More than the failures that open a circuit.
-    const sent = await Promise.all(Array.from({ length: 15 }, () => send()));
-    const [first] = sent;
-    const attempt = await topics.event(first!.messageId, 'attempt');
-    const message = 'the endpoint sent more than 8 interim responses before its answer';
-    expect(attempt).toMatchObject({ urls: [{ error: { code: 'connection', message } }] });
-    await eventually(async () => {
-      const events = (await readTopic(topics.kafka, ATTEMPTS)).flatMap(({ value }) =>
-        readEvents(value),
-      );
-      const circuits = events.filter(
-        ({ kind, destination: id }) => kind === 'circuit' && id === destination.id,
-      );
-      expect(circuits[0]).toMatchObject({ state: 'open', why: 'failed' });
-    });
-    await eventually(async () => {
-      const { body } = await system.control('GET', '/overview');
-      const rows = body.data as { destination: string }[];
-      expect(rows.find((row) => row.destination === destination.id)).toMatchObject({
-        circuits: [{ origin: flooding.origin, state: 'open', why: 'failed' }],
-      });
-    });
-  } finally {
-    await flooding.close();
-  }
 });
 
 test.concurrent(

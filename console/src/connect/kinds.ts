@@ -24,8 +24,8 @@ interface Preset {
   format: RequestDraft['format'];
   /** the one address that it has */
   url?: string;
-  /** what its addresses look like */
-  example: string;
+  /** what its addresses look like; absent: like any */
+  example?: string;
   auth?: AuthType;
   /** what its product accepts */
   maxPerSecond?: string;
@@ -42,7 +42,6 @@ const CHAT = {
 } as const;
 const PROGRAM = {
   format: 'default',
-  example: 'https://example.com/webhooks',
   checksSignatures: true,
   wantsFilter: false,
 } as const;

@@ -33,7 +33,7 @@ interface Props {
    */
   show: 'address' | 'urls' | 'both';
   /** what an address looks like */
-  example?: string;
+  example?: string | undefined;
   /** shows the fields of the authentication at once */
   opensAuth?: boolean;
   disabled?: boolean;
