@@ -181,6 +181,7 @@ describe('reading at a given offset', () => {
       next: 50,
       end: 50,
       gone: false,
+      era: fetched.era,
     });
     expect(await kafka.read({ ...at, offset: 51 })).toMatchObject({ records: [], gone: true });
     await producer.close(1_000);
