@@ -81,11 +81,11 @@ export class EarlierMessages implements RebalanceListener {
   #running = false;
   /** a partition was forgotten while others were read */
   #hasForgotten = false;
+  /** A read of what was cut off finds nothing, however often it is repeated. */
+  readonly #givesUp = () => this.#hasForgotten;
 
   constructor(private readonly options: Options) {
-    // A read of what was cut off finds nothing, however often it is repeated.
-    const givesUp = () => this.#hasForgotten;
-    this.#kafka = retryingReads(options.kafka, options.log, undefined, givesUp);
+    this.#kafka = retryingReads(options.kafka, options.log, undefined, this.#givesUp);
   }
 
   /** Call for each message that is offered, in the order of its partition. */
@@ -161,7 +161,7 @@ export class EarlierMessages implements RebalanceListener {
           // A partition may have asked during the look-up.
           else if (![...this.#partitions.values()].some(({ asked }) => asked)) break;
         } catch (error) {
-          if (!this.#hasForgotten) throw error;
+          if (!this.#givesUp()) throw error;
         }
       }
       const durationMs = Math.round(performance.now() - startedAt);

@@ -31,7 +31,7 @@ export class Checkpoints {
   constructor(
     private readonly options: {
       kafka: Pick<Kafka, 'read' | 'ranges'>;
-      store: Pick<Store, 'written'>;
+      store: Pick<Store, 'checkpoint' | 'written'>;
       partition: number;
       next: number;
       now: () => number;
@@ -65,6 +65,6 @@ export class Checkpoints {
     if (last?.offset !== next - 1) return undefined;
     this.#doubtedAt = undefined;
     this.#end = next;
-    return { last: markAt(nameOf(last)), at };
+    return { last: markAt(nameOf(last), store.checkpoint?.last), at };
   }
 }

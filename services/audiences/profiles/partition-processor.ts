@@ -138,9 +138,9 @@ export class PartitionProcessor {
       try {
         await this.#runStore();
       } catch (error) {
-        if (!this.#reopens) throw error;
+        if (!this.#mustReopen()) throw error;
       }
-    } while (this.#reopens && !this.#lost);
+    } while (this.#mustReopen() && !this.#lost);
   }
 
   /** Opens the store, and processes events until the partition closes or the store must be replaced. */
@@ -278,6 +278,8 @@ export class PartitionProcessor {
   #isLost = () => this.#lost;
 
   #stops = () => this.#lost || this.#reopens;
+
+  #mustReopen = () => this.#reopens;
 
   async #waitForWork(): Promise<void> {
     if (this.#closing) return;

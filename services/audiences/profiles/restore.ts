@@ -154,20 +154,25 @@ async function check(
 }
 
 /**
- * Returns whether the state that a step wrote last is at its offset in the changelog. Compaction may
- * have removed it since.
+ * Returns whether the state that a step wrote last is in the changelog. It is behind its offset if a
+ * request was written twice. Compaction may have removed it since.
  */
 async function hasStep(
-  kafka: Pick<Kafka, 'read'>,
+  kafka: Pick<Kafka, 'read' | 'ranges'>,
   { partition, high }: Range,
   { offset, meta }: { offset: number; meta: PartitionState },
 ): Promise<boolean> {
-  if (offset >= high) return false;
-  const found = await recordAt(kafka, { topic: PROFILES, partition, offset });
-  if (found?.offset !== offset) return true;
-  const change = readChange(found);
-  if (change?.kind !== 'meta') return false;
-  return change.meta.live.next === meta.live.next && change.meta.told === meta.told;
+  const section = { topic: PROFILES, partition, from: offset, to: high };
+  let expected = offset;
+  for await (const { records } of scan(kafka, section)) {
+    for (const record of records) {
+      if (record.offset !== expected++) return true;
+      const change = readChange(record);
+      if (change?.kind !== 'meta') continue;
+      if (change.meta.live.next === meta.live.next && change.meta.told === meta.told) return true;
+    }
+  }
+  return false;
 }
 
 /** Lets the readings of `profiles.events` go on at what was appended since the log was cut. */

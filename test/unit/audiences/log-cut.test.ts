@@ -36,10 +36,13 @@ describe('a partition', () => {
   let unblocked: Promise<void>;
   /** reads below a known end that found no record */
   let failedReads: number;
+  /** as a request whose answer was lost */
+  let writesTwice: boolean;
   beforeEach(() => {
     definitions = new Definitions([]);
     unblocked = Promise.resolve();
     failedReads = 0;
+    writesTwice = false;
     path = mkdtempSync(join(tmpdir(), 'waypost-cut-'));
     memory = memoryLog();
     nowMs = Date.now();
@@ -63,6 +66,7 @@ describe('a partition', () => {
         ...producer,
         send: async (records) => {
           await unblocked;
+          if (writesTwice) await producer.send(records);
           return producer.send(records);
         },
       },
@@ -224,6 +228,22 @@ describe('a partition', () => {
   );
 
   const loggedUsers = () => memory.records(CHANGELOG).map(({ key }) => key?.toString());
+
+  test('keeps its store if a request was written twice', async () => {
+    append(lost);
+    const first = await open();
+    await consume(first, 0);
+    await close(first);
+    const second = await open();
+    writesTwice = true;
+    append(after);
+    await consume(second, lost.length);
+    const counted = await cutOf(CHANGELOG);
+    await close(second);
+    const third = await open();
+    expect(await cutOf(CHANGELOG)).toBe(counted);
+    expect(missing(third, after)).toEqual([]);
+  });
 
   test('builds its store anew if the changelog was cut, and has grown beyond it', async () => {
     append(lost);

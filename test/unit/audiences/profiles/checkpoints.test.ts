@@ -1,15 +1,19 @@
 import { Checkpoints } from '../../../../services/audiences/profiles/checkpoints';
+import { type Store } from '../../../../services/audiences/profiles/store';
 import { aRecord } from '../../../support/factories';
 
 // A changelog of one partition that ends at 100 when the store is restored from it, and a manual
 // clock.
 function changelog() {
-  const at = { high: 100, nowMs: 1_000_000 };
-  const store = { written: 0 };
+  const at = { high: 100, nowMs: 1_000_000, brokersMs: 5_000 };
+  const store: Pick<Store, 'checkpoint' | 'written'> = { checkpoint: undefined, written: 0 };
   const ranges = () => Promise.resolve([{ partition: 3, low: 0, high: at.high }]);
   const read = ({ offset }: { offset: number }) =>
     Promise.resolve({
-      records: offset < at.high ? [aRecord({ topic: 'profiles', partition: 3, offset })] : [],
+      records:
+        offset < at.high
+          ? [aRecord({ topic: 'profiles', partition: 3, offset, timestampMs: at.brokersMs })]
+          : [],
       next: at.high,
       end: at.high,
       gone: false,
@@ -27,17 +31,19 @@ function changelog() {
     /** its own records */
     write: (records: number) => {
       at.high += records;
-      store.written += records;
+      Object.assign(store, { written: store.written + records });
     },
     /** records that it does not know of */
     others: (records: number) => (at.high += records),
+    time: () => store.checkpoint?.last[2],
+    setBrokersClock: (ms: number) => (at.brokersMs = ms),
     /** a power cut of the brokers */
     cut: (records: number) => (at.high -= records),
     after: async (seconds: number) => {
       at.nowMs += seconds * 1_000;
       const next = await checkpoints.next();
       if (next === undefined || next === 'log_cut') return next;
-      store.written = 0;
+      Object.assign(store, { written: 0, checkpoint: next });
       return next.last[0];
     },
   };
@@ -90,4 +96,13 @@ test('a changelog that holds less than the process wrote was cut', async () => {
   expect(await after(10)).toBeUndefined();
   write(60);
   expect(await after(10)).toBe('log_cut');
+});
+
+test('a checkpoint keeps the latest time, although the clock of a new leader is behind', async () => {
+  const { write, after, time, setBrokersClock } = changelog();
+  write(1);
+  expect([await after(10), time()]).toEqual([100, 5_000]);
+  setBrokersClock(4_000);
+  write(1);
+  expect([await after(10), time()]).toEqual([101, 5_000]);
 });
