@@ -112,12 +112,13 @@ async function statusOf(session: Session, given: string): Promise<void> {
         : `${String(standing.waiting)}, the oldest accepted at ${row.oldestWaitingAt}`,
     ],
     ['goes on', standingWords(standing, details.waiting, Date.now())],
-    ['dead', `${String(standing.dead)} in 24 h`],
+    ['dead', `${String(standing.dead)} since ${data.since}`],
   ]);
   if (print.json) return;
   if (standing.dead > 0) {
     print.note(
-      `See them with: waypost deliveries --destination ${id} --status dead --counted --ended-since 24h`,
+      `See them with: waypost deliveries --destination ${id} --status dead --counted ` +
+        `--ended-since ${data.since}`,
     );
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { kafkaAddress } from '../../shared/kafka/client/connection';
 import { defined } from '../../shared/collections/defined';
+import { messageOf } from '../../shared/runtime/errors';
 import { loadSettings } from '../../shared/runtime/settings';
 import { makeCertificate } from '../../test/support/certificate';
 import { eventually } from '../../test/support/eventually';
@@ -94,7 +95,14 @@ async function main(): Promise<boolean> {
     await takePictures(system, { token: token.token, sources: ids, destinations });
     return true;
   } finally {
-    for (const step of undo.reverse()) await step();
+    // Each is undone, also after one that fails: an open receiver would keep the process.
+    for (const step of undo.reverse()) {
+      try {
+        await step();
+      } catch (error) {
+        say(`could not undo a step: ${messageOf(error)}`);
+      }
+    }
   }
 }
 

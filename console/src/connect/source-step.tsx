@@ -59,7 +59,7 @@ export function ChooseSources() {
         </Stack>
       </Section>
       <Section title={words.another}>
-        <NewSource label={words.name} onMade={({ id }) => setChosen([...(chosen ?? []), id])} />
+        <NewSource label={words.name} onMade={({ id }) => setChosen([...value, id])} />
       </Section>
     </Stack>
   );

@@ -108,6 +108,7 @@ function Bars({ ends, bars, endMs, onChoose }: BarsProps) {
         role="img"
         aria-label={summary}
         onPointerDown={(event) => {
+          if (event.button !== 0) return;
           event.currentTarget.setPointerCapture(event.pointerId);
           const at = indexOf(event);
           setDrag({ from: at, to: at });

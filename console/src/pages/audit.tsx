@@ -53,6 +53,8 @@ export function Audit() {
           className="beside-field"
           label={words.withSessions}
           checked={withSessions}
+          // A list of sign-ins without them would be empty.
+          disabled={filters.get('kind') === 'session'}
           onChange={(event) => filters.set('sessions', event.target.checked ? 'true' : '')}
         />
       </FilterBar>

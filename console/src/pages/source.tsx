@@ -53,7 +53,7 @@ const LOOK_AGAIN_MS = 10_000;
 /** Reads what the source sends; undefined: not known yet, or the history is away. */
 function useActivity(id: string) {
   const query = {
-    q: id,
+    ids: id,
     activity: 'true',
   } as const;
   const read = useRead('GET /sources', { query }, { every: LOOK_AGAIN_MS, keep: true });

@@ -113,12 +113,14 @@ function Bars({ steps, values, stepSeconds, series, marks = [], onZoom, onPick }
   const pressed = useRef<string>(undefined);
   const zoom = useZoom({
     keys: steps.map(({ at }) => at),
-    onPick: (index) => {
-      const step = steps[index];
-      const series = pressed.current;
-      pressed.current = undefined;
-      if (step) onPick?.({ since: step.at, until: step.until }, series);
-    },
+    onPick:
+      onPick &&
+      ((index) => {
+        const step = steps[index];
+        const series = pressed.current;
+        pressed.current = undefined;
+        if (step) onPick({ since: step.at, until: step.until }, series);
+      }),
     onZoom: (from, to) => {
       pressed.current = undefined;
       const [first, last] = [steps[from], steps[to]];

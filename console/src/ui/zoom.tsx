@@ -26,7 +26,7 @@ interface Steps {
   /** the values of the steps on the axis of time, in order; no two are the same */
   keys: readonly string[];
   /** the user clicked a step */
-  onPick: (index: number) => void;
+  onPick?: ((index: number) => void) | undefined;
   /** the user dragged from a step to a later one; both belong to the selection */
   onZoom: (from: number, to: number) => void;
 }
@@ -53,11 +53,11 @@ export function useZoom({ keys, onPick, onZoom }: Steps): Zoom {
       onMouseUp: () => {
         if (!drag) return;
         setDrag(undefined);
-        if (first === last) onPick(first);
+        if (first === last) onPick?.(first);
         else onZoom(first, last);
       },
       onMouseLeave: () => setDrag(undefined),
-      style: { cursor: 'pointer', userSelect: 'none' },
+      style: { cursor: onPick ? 'pointer' : 'crosshair', userSelect: 'none' },
       // Recharts would note a move one frame later. A tap presses before that, and would find no
       // step.
       throttledEvents: [],

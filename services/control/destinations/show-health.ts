@@ -4,7 +4,8 @@ import { lastSetAt } from '../history/audit';
 import { type ConfigEntries } from '../config/config-entries';
 import { type Database } from '../history/database';
 import { countsInSteps, lastAttemptMinute, openOf } from '../history/queries';
-import { endOf, spanOf } from '../history/count-series';
+import { countableSpan, endOf, spanOf } from '../history/count-series';
+import { oldestMinute } from '../history/stored-counts';
 import { type CircuitDeps, currentCircuits } from './open-circuits';
 import { healthOf, RECENT_MS } from './health';
 
@@ -18,9 +19,10 @@ export async function showHealth(
 ) {
   const destination = deps.entries.get('destination', id).data;
   const nowMs = deps.now().getTime();
-  const span = spanOf(since, endOf(until, nowMs));
-  const read = (database: Database) =>
-    Promise.all([
+  const read = async (database: Database) => {
+    const asked = spanOf(since, endOf(until, nowMs));
+    const span = countableSpan(asked, await oldestMinute(database));
+    const parts = await Promise.all([
       countsInSteps(database, { ...span, destination: id }),
       countsInSteps(database, {
         sinceMs: nowMs - RECENT_MS,
@@ -33,7 +35,10 @@ export async function showHealth(
       lastSetAt(database, id, destination.enabled ? ['paused', 'enabled'] : ['enabled']),
       lastAttemptMinute(database, id),
     ]);
-  const [steps, recent, open, health, setAt, lastAttemptAt] = await deps.history.ask(read);
+    return { span, parts };
+  };
+  const { span, parts } = await deps.history.ask(read);
+  const [steps, recent, open, health, setAt, lastAttemptAt] = parts;
   const circuits = (await currentCircuits(deps)).filter((circuit) => circuit.destination === id);
   return healthOf({
     destination,

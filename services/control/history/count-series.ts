@@ -31,6 +31,22 @@ export function spanOf(since: number | undefined, untilMs: number, maxSteps = MA
   return { sinceMs: Math.floor(from / begins) * begins, untilMs, stepMs };
 }
 
+/**
+ * Returns the span as far as it can be counted: it is in steps of whole hours if it begins before the
+ * oldest minute, because an hour that is counted as a whole cannot be divided.
+ * @param minutesFrom ms since 1970; before this time only hours are counted
+ */
+export function countableSpan(span: Span, minutesFrom: number): Span {
+  if (span.sinceMs >= minutesFrom) return span;
+  const stepMs = Math.max(span.stepMs, HOUR_MS);
+  return {
+    sinceMs: Math.floor(span.sinceMs / stepMs) * stepMs,
+    untilMs:
+      span.untilMs < minutesFrom ? Math.ceil(span.untilMs / HOUR_MS) * HOUR_MS : span.untilMs,
+    stepMs,
+  };
+}
+
 /** Returns the end of a span, which is never in the future. */
 export function endOf(until: number | undefined, nowMs: number): number {
   return Math.min(until ?? nowMs, nowMs);

@@ -167,6 +167,9 @@ function codeCondition({ from, to }: { from: number; to: number }, param: Parame
   return from >= 300 ? `${between} and last_status >= 300` : between;
 }
 
+/** By so much the clock of delivery may be behind that of ingest. */
+const CLOCKS_DIFFER_MS = 60_000;
+
 export function timesOf(
   { since, until, endedSince, endedUntil }: Filter,
   param: Parameter,
@@ -174,8 +177,8 @@ export function timesOf(
   const times: [condition: string, at: number | undefined][] = [
     ['accepted_at >=', since],
     ['accepted_at <', until],
-    // A delivery ends after it was accepted.
-    ['accepted_at <', endedUntil],
+    // A delivery ends after it was accepted: an index by that time finds it.
+    ['accepted_at <', endedUntil === undefined ? undefined : endedUntil + CLOCKS_DIFFER_MS],
     ['settled_at >=', endedSince],
     ['settled_at <', endedUntil],
   ];

@@ -53,6 +53,12 @@ async function lockMarks({ query }: Queries): Promise<Marks> {
   return { minutesFrom: row?.minutes_from ?? 0, hoursTo: row?.hours_to ?? 0 };
 }
 
+/** Returns the time before which only hours are counted, ms since 1970. */
+export async function oldestMinute({ query }: Queries): Promise<number> {
+  const [row] = await query<{ minutes_from: number }>('select minutes_from from waypost.counted');
+  return row?.minutes_from ?? 0;
+}
+
 function hourOf(ms: number): number {
   return Math.floor(ms / HOUR_MS) * HOUR_MS;
 }

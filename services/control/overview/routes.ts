@@ -18,7 +18,8 @@ import {
 import { type HandlersOf } from '../http/handlers';
 import { CallCounts, type LimitedCalls } from './call-counts';
 import { type CircuitDeps, currentCircuits } from '../destinations/open-circuits';
-import { endOf, seriesOf, spanOf, totals } from '../history/count-series';
+import { countableSpan, endOf, seriesOf, spanOf, totals } from '../history/count-series';
+import { oldestMinute } from '../history/stored-counts';
 import { openOf } from './model';
 import { SharedAnswers } from './shared-answers';
 import { rowsOf, shownOf, TREND_STEPS, trendOf } from './destination-rows';
@@ -71,13 +72,14 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
     nowMs: number,
   ) {
     const endMs = endOf(until, nowMs);
-    const span = spanOf(since, endMs);
-    const trendSpan = spanOf(since, endMs, TREND_STEPS);
     const all = config
       .list('destination')
       .flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
     const circuits = await currentCircuits(deps);
     return history.ask(async (database) => {
+      const minutesFrom = await oldestMinute(database);
+      const span = countableSpan(spanOf(since, endMs), minutesFrom);
+      const trendSpan = countableSpan(spanOf(since, endMs, TREND_STEPS), minutesFrom);
       const recentSpan = { sinceMs: nowMs - RECENT_MS, untilMs: nowMs };
       const [open, dead, failed, troubled] = await Promise.all([
         openDeliveries(database),

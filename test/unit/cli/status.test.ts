@@ -103,6 +103,7 @@ const ROWS = [
   { ...row, destination: 'dst_fine' },
 ];
 const sum = {
+  since: '2025-12-31T12:00:00.000Z',
   destinations: 3,
   open: { waiting: 0, retrying: 0, held: 1_370 },
   totals: { dead: 2_279 },
@@ -191,7 +192,13 @@ test('status of one destination answers who, since when, why, how many, and when
   expect(out).toMatch(/^waiting +1370, the oldest accepted at 2026-01-01T11:00/m);
   expect(out).toMatch(/^last failure +2026-01-01T11:00:00/m);
   expect(out).toMatch(/^goes on +as soon as the endpoint answers; Waypost asks/m);
-  expect(out).toMatch(/^dead +0 in 24 h$/m);
+  expect(out).toMatch(/^dead +0 since 2025-12-31T12:00:00.000Z$/m);
+});
+
+test('status of one destination shows the dead letters that it has counted', async () => {
+  const { out, err } = await run('status', 'dst_lost');
+  expect(out).toMatch(/^dead +2279 since 2025-12-31T12:00:00.000Z$/m);
+  expect(err).toContain('--ended-since 2025-12-31T12:00:00.000Z\n');
 });
 
 test('why says in sentences what a delivery waits for', async () => {

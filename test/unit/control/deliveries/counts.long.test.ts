@@ -101,6 +101,20 @@ test('test sends and alerts are no traffic, and a list of what is counted leaves
   expect(await found(`destination=${ALERTS_ID}&counted=false`)).toEqual(['dlv_alert']);
 });
 
+test('a delivery by a clock behind that of ingest is listed where it is counted', async () => {
+  const early = anEvent({
+    delivery: 'dlv_early',
+    destination: 'dst_early',
+    acceptedAt: at(200),
+    at: at(199),
+  });
+  await storeEvents(database, [early], await readParts(database));
+  const { data } = await get(
+    `/deliveries?destination=dst_early&endedSince=${at(199)}&endedUntil=${at(200)}`,
+  );
+  expect(data).toMatchObject([{ id: 'dlv_early' }]);
+});
+
 test('the audit trail is found by time, and without sessions', async () => {
   const change = {
     kind: 'source' as const,

@@ -1,7 +1,10 @@
 import * as fc from 'fast-check';
 import { type Database } from '../../../../services/control/history/database';
 import { CountSums, type MinuteCount } from '../../../../services/control/history/minute-counts';
-import { sumOf as sumOfRows } from '../../../../services/control/history/count-series';
+import {
+  countableSpan,
+  sumOf as sumOfRows,
+} from '../../../../services/control/history/count-series';
 import {
   countsBetween,
   countsInSteps,
@@ -13,6 +16,7 @@ import {
   countsToKeep,
   type HourRows,
   keepCounts,
+  oldestMinute,
 } from '../../../../services/control/history/stored-counts';
 import { fewerCases } from '../../../support/cases';
 import { memoryDatabase } from '../../../support/database';
@@ -104,7 +108,13 @@ const given = fc.record({
 const turn = fc.record({
   counts: fc.array(given, { maxLength: 8 }),
   // Minutes are added to their hours at any time, also by a clock that was wrong.
-  maintainedAt: fc.option(fc.nat(400).map((ago) => HOUR + (120 - ago) * MINUTE_MS)),
+  // A day later, only hours are left.
+  maintainedAt: fc.option(
+    fc.oneof(
+      fc.nat(400).map((ago) => HOUR + (120 - ago) * MINUTE_MS),
+      fc.nat(400).map((ago) => HOUR + 26 * HOUR_MS - ago * MINUTE_MS),
+    ),
+  ),
 });
 
 test('minutes and hours together have each count once, in any span and step', async () => {
@@ -123,15 +133,22 @@ test('minutes and hours together have each count once, in any span and step', as
         await add(...counts);
         if (maintainedAt !== null) await keepCounts(database, KEEP, maintainedAt);
       }
-      const { stepMs } = asked;
-      const begins = asked.beginsWithHour ? HOUR_MS : stepMs;
-      const sinceMs = Math.floor(asked.sinceMs / begins) * begins;
-      const span = { sinceMs, untilMs: sinceMs + asked.lengthMs };
+      const begins = asked.beginsWithHour ? HOUR_MS : asked.stepMs;
+      const askedSinceMs = Math.floor(asked.sinceMs / begins) * begins;
+      const span = countableSpan(
+        {
+          sinceMs: askedSinceMs,
+          untilMs: askedSinceMs + asked.lengthMs,
+          stepMs: asked.stepMs,
+        },
+        await oldestMinute(database),
+      );
+      const { sinceMs, stepMs } = span;
       const inSpan = all.filter(({ minute }) => minute >= sinceMs && minute < span.untilMs);
       const sums = (counts: MinuteCount[], what: string) =>
         counts.reduce((sum, each) => sum + (each.what === what ? each.count : 0), 0);
 
-      const steps = await countsInSteps(database, { ...span, stepMs, destination: undefined });
+      const steps = await countsInSteps(database, { ...span, destination: undefined });
       const expected = new Map<number, number>();
       for (const each of inSpan.filter(({ what }) => what === 'attempts')) {
         const at = Math.floor(each.minute / stepMs) * stepMs;
