@@ -15,10 +15,13 @@ export interface BrokenBatch {
 
 type Call = Record<string, unknown>;
 
-const CALLS: readonly Call[] = recordedRequests().flatMap(({ body, path }) => {
-  const { batch } = body as { batch?: Call[] };
-  return batch ?? [{ ...body, type: (body as Call).type ?? path.split('/').at(-1) }];
-});
+const CALLS: readonly Call[] = recordedRequests()
+  .flatMap(({ body, path }) => {
+    const { batch } = body as { batch?: Call[] };
+    return batch ?? [{ ...body, type: (body as Call).type ?? path.split('/').at(-1) }];
+  })
+  // Those of the envelope hold for calls that have none.
+  .map((call) => ({ ...call, integrations: undefined }));
 
 const SEPARATORS = [',', ',', ',', '', ',,', ' , ', '\0', ',\0', '\0,\0', '\n', ',\n,'];
 const HEADS = [

@@ -620,6 +620,13 @@ test('the overview shows the state of each destination', async () => {
       state: 'off',
       successRate: 0.75,
       lastError: null,
+      lastDead: {
+        at: at(1),
+        reason: 'rejected',
+        code: null,
+        status: null,
+        message: null,
+      },
       oldestWaitingAt: at(0),
       waiting: 0,
       retrying: 1,
