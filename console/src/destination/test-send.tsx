@@ -19,7 +19,7 @@ interface Props {
 
 /** Sends a sample once through the real pipeline, and shows the response of each URL. */
 export function TestSend({ destination, onTested }: Props) {
-  const { id, webhooks, hasSharedSecret, retry } = destination;
+  const { id, webhooks, hasSharedSecret } = destination;
   const [type, setType] = useState<(typeof CALL_TYPES)[number]>('track');
   const send = useChange('POST /destinations/{id}/test', { refresh: false });
   const sendTest = () =>
@@ -41,7 +41,7 @@ export function TestSend({ destination, onTested }: Props) {
           {words.sendTest}
         </Button>
       </Group>
-      <TestResult test={send} webhooks={webhooks} isSigned={hasSharedSecret} retried={retry?.on} />
+      <TestResult test={send} webhooks={webhooks} isSigned={hasSharedSecret} />
     </Stack>
   );
 }
@@ -51,11 +51,9 @@ interface ResultProps {
   webhooks: Destination['webhooks'];
   /** undefined: not known here */
   isSigned?: boolean;
-  /** further statuses that the destination retries */
-  retried?: readonly number[] | undefined;
 }
 
-export function TestResult({ test: { data, error }, webhooks, isSigned, retried }: ResultProps) {
+export function TestResult({ test: { data, error }, webhooks, isSigned }: ResultProps) {
   const result = data?.data;
   const arrived = result?.status === 'delivered';
   return (
@@ -71,7 +69,7 @@ export function TestResult({ test: { data, error }, webhooks, isSigned, retried 
               {result.attempt ? acceptedInWords(result.attempt.urls) : ''}{' '}
               {arrived ? partly(result.attempt?.urls ?? []) : ''}
             </Text>
-            {whyNotPassed(result, isSigned, retried).map((sentence) => (
+            {whyNotPassed(result, isSigned).map((sentence) => (
               <Text key={sentence} size="sm">
                 {sentence}
               </Text>

@@ -281,9 +281,6 @@ export const destination = {
       'It refuses the sender. Check that the receiver has exactly the secret of this destination, ' +
       'and that the authentication is right.',
     wrongPath: 'Nothing takes such requests there. Check the path of the URL, and the method.',
-    gone:
-      'It says that nothing takes requests there any more. After a real event, Waypost would ' +
-      'switch the URL off. Check the path of the URL.',
     asksForTime: 'It asks for time. Real events would be sent again later.',
     redirects: 'It redirects, which Waypost does not follow. Enter the address that it names.',
     refusesContent:
