@@ -141,8 +141,9 @@ export const connect = {
     testFailed: 'The test failed',
     notTested: 'The endpoint is not tested',
     untestedHint: (window: string | undefined) =>
-      'You can enable it nevertheless. What the endpoint refuses with 4xx is dead at once, and ' +
-      `all else is retried for ${window ?? 'the retry window'}.`,
+      'You can enable it nevertheless. What the endpoint refuses, with most 4xx, or redirects is ' +
+      'dead at once. What fails otherwise, or is put off with 408, 423, 425 or 429, is retried ' +
+      `for ${window ?? 'the retry window'}.`,
     hint: (window: string | undefined) =>
       'Enable it to send events from now on. Paused, it holds them until you resume, for up to ' +
       `${window ?? 'the retry window'}.`,
