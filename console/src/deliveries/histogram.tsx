@@ -141,9 +141,11 @@ function Bars({ ends, bars, endMs, onChoose }: BarsProps) {
         ))}
       </svg>
       <figcaption>
-        <span>{clock(bars[0]?.at ?? '', endMs)}</span>
+        <time dateTime={bars[0]?.at}>{clock(bars[0]?.at ?? '', endMs)}</time>
         <span>{summary}</span>
-        <span>{clock(new Date(endMs).toISOString(), endMs)}</span>
+        <time dateTime={new Date(endMs).toISOString()}>
+          {clock(new Date(endMs).toISOString(), endMs)}
+        </time>
       </figcaption>
     </figure>
   );
