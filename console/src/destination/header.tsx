@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Menu, Modal, Text } from '@mantine/core';
+import { Button, Menu, Modal, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Destination, type DestinationHealth } from '../../../shared/api/operations';
@@ -6,7 +6,7 @@ import { defined } from '../../../shared/collections/defined';
 import { useChange, useRead } from '../lib/api';
 import { count } from '../lib/labels';
 import { useMay } from '../lib/session';
-import { Icon } from '../ui/icons';
+import { MoreMenu } from '../ui/more-menu';
 import { Failure, LinkButton, Pill, Question } from '../ui/ui';
 import { RotateSecretDialog } from './rotate-secret';
 import { actionFor, standingInWords } from './standing';
@@ -78,24 +78,17 @@ export function Actions({ destination, etag, health, onChanged }: Props) {
         </LinkButton>
       )}
       {items.length > 0 && (
-        <Menu position="bottom-end" width={220}>
-          <Menu.Target>
-            <ActionIcon variant="default" size="input-sm" aria-label={words.more}>
-              <Icon name="more" />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            {items.map(({ name, does, danger }) => (
-              <Menu.Item
-                key={name}
-                onClick={() => (does === 'pause' ? set({ paused: !paused }) : setDialog(does))}
-                {...defined({ color: danger ? 'red' : undefined })}
-              >
-                {name}
-              </Menu.Item>
-            ))}
-          </Menu.Dropdown>
-        </Menu>
+        <MoreMenu label={words.more} width={220}>
+          {items.map(({ name, does, danger }) => (
+            <Menu.Item
+              key={name}
+              onClick={() => (does === 'pause' ? set({ paused: !paused }) : setDialog(does))}
+              {...defined({ color: danger ? 'red' : undefined })}
+            >
+              {name}
+            </Menu.Item>
+          ))}
+        </MoreMenu>
       )}
       <Modal
         opened={dialog === 'test'}

@@ -1,11 +1,11 @@
-import { ActionIcon, Button, Menu, Text } from '@mantine/core';
+import { Button, Menu, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Source, type SourceRow } from '../../../shared/api/operations';
 import { useChange } from '../lib/api';
 import { useMay } from '../lib/session';
 import { Copy } from '../ui/code';
-import { Icon } from '../ui/icons';
+import { MoreMenu } from '../ui/more-menu';
 import { Failure, LinkButton, Pill, Question } from '../ui/ui';
 import { actionFor } from './standing';
 import { text } from '../texts';
@@ -71,25 +71,18 @@ export function Actions({ source, etag, activity }: Props) {
         </LinkButton>
       )}
       {(mayDisable || mayDelete) && (
-        <Menu position="bottom-end" width={200}>
-          <Menu.Target>
-            <ActionIcon variant="default" size="input-sm" aria-label={words.more}>
-              <Icon name="more" />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            {mayDisable && (
-              <Menu.Item color="red" onClick={() => setDialog('disable')}>
-                {words.disable}
-              </Menu.Item>
-            )}
-            {mayDelete && (
-              <Menu.Item color="red" onClick={() => setDialog('delete')}>
-                {words.delete}
-              </Menu.Item>
-            )}
-          </Menu.Dropdown>
-        </Menu>
+        <MoreMenu label={words.more} width={200}>
+          {mayDisable && (
+            <Menu.Item color="red" onClick={() => setDialog('disable')}>
+              {words.disable}
+            </Menu.Item>
+          )}
+          {mayDelete && (
+            <Menu.Item color="red" onClick={() => setDialog('delete')}>
+              {words.delete}
+            </Menu.Item>
+          )}
+        </MoreMenu>
       )}
       <Question
         opened={dialog === 'disable'}
