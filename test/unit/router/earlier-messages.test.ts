@@ -27,18 +27,24 @@ function aLog(messages: number, { partitions = 1 } = {}) {
         'accepted-at': String(END_MS),
       },
     });
-  const state = {
+  const state: {
+    isAway: boolean;
+    isCutOff: (partition: number) => boolean;
+    reads: ReadAt[];
+    pass: () => Promise<void>;
+  } = {
     isAway: false,
-    isCutOff: (_partition: number) => false,
-    reads: [] as ReadAt[],
+    isCutOff: () => false,
+    reads: [],
     pass: () => Promise.resolve(),
   };
   const kafka: Pick<Kafka, 'read' | 'ranges' | 'committed'> = {
     async read(at) {
       state.reads.push(at);
       await state.pass();
-      if (state.isAway || state.isCutOff(at.partition))
+      if (state.isAway || state.isCutOff(at.partition)) {
         throw new AppError('kafka_unavailable', 'away', true);
+      }
       const next = Math.min(at.offset + PER_READ, messages);
       const records = Array.from({ length: next - at.offset }, (_, i) =>
         record(at.partition, at.offset + i),
