@@ -1,5 +1,5 @@
 import { filtersRows } from '../../../tools/bench/cases/filters';
-import { isolationGoal, isolationRows } from '../../../tools/bench/cases/isolation';
+import { isolationRows } from '../../../tools/bench/cases/isolation';
 import { type IsolationPhase } from '../../../tools/bench/cases/isolation-phase';
 import { loadRows } from '../../../tools/bench/cases/load-curve';
 import { batchesRows, type PipelineFigure } from '../../../tools/bench/cases/pipeline';
@@ -171,15 +171,6 @@ describe('isolation', () => {
         }),
       ),
     );
-
-  test.each([
-    [100, 1.2],
-    [50, 1.2],
-    [40, 1.25],
-    [10, 2],
-  ])('the goal beside a clean p99 of %d ms is %d times that', (clean, limit) =>
-    expect(isolationGoal(clean)).toBe(limit),
-  );
 
   test('a phase is compared with the clean phases before and after it', () => {
     // The machine gets slower from phase to phase.

@@ -68,22 +68,16 @@ interface IsolationFigure {
   phases: IsolationPhase[];
 }
 
-/**
- * The allowed cost of hanging endpoints for the others, as a multiple of the clean p99: a fifth
- * more, or 10 ms if that is more.
- */
-export function isolationGoal(cleanP99Ms: number): number {
-  return Math.max(1.2, cleanP99Ms < 50 ? 1 + 10 / cleanP99Ms : 0);
-}
+/** The allowed cost of sick endpoints for the others, as a multiple of the clean p99. */
+const GOAL = 1.2;
 
 export function isolationRows(figure: IsolationFigure): Row[] {
   const { phases, endpoints, laneLimit, capacity, offeredPerSecond } = figure;
   const cleanPhases = phases.filter(isClean);
   const clean = (of: (phase: IsolationPhase) => number) => median(cleanPhases.map(of));
-  const goal = isolationGoal(clean(({ p99Ms }) => p99Ms));
   const beside = (phase: IsolationPhase, at: number) => {
     const around = neighbours(phases, at).map(({ p99Ms }) => p99Ms);
-    return ['healthy p99', '× clean around it', phase.p99Ms / median(around), goal] as const;
+    return ['healthy p99', '× clean around it', phase.p99Ms / median(around), GOAL] as const;
   };
   return [
     ...rows('isolation: ', [
