@@ -83,9 +83,18 @@ export const FAULTS = {
 
 export const ON_TIME = 'on time';
 
-/** Returns a fault, and how late the attempt is for each moment, in words. */
+/**
+ * Returns a fault, and how late the attempt is for each moment, in words: the worse of two cases,
+ * in which retry returns this delivery alone, or others all the time.
+ */
 export function rowOf([name, fault]: NamedFault): string[] {
-  return [name, ...Object.values(MOMENTS).map((atMs) => inWords(lateness(fault, atMs)))];
+  const worst = (atMs: number) => {
+    const [alone, amongOthers] = [lateness(fault, atMs, false), lateness(fault, atMs, true)];
+    return alone < 0 || amongOthers < 0
+      ? Math.min(alone, amongOthers)
+      : Math.max(alone, amongOthers);
+  };
+  return [name, ...Object.values(MOMENTS).map((atMs) => inWords(worst(atMs)))];
 }
 
 function inWords(lateMs: number): string {
