@@ -155,7 +155,11 @@ export class World {
       brokersNow: () => this.retry.clock.brokersNow(),
       steadyMs: () => this.retry.steady.now(),
       onRoom: () => undefined,
-      recalls: { check: () => 'return', positions },
+      recalls: {
+        check: () => 'return',
+        positions,
+        onRestart: () => undefined,
+      },
     });
   }
 

@@ -87,6 +87,8 @@ export class PartitionLog {
     const unread = gone.filter((each, i) => this.#records.length + i >= this.#head);
     this.#next -= gone.length;
     this.#head = Math.min(this.#head, this.#records.length);
+    // Its first record is offered at once.
+    if (typeof this.#waits === 'number') this.#waits = undefined;
     this.#returned = this.#returned.filter(({ offset }) => offset < this.#next);
     for (const stored of gone) stored.isGone = true;
     const unheld = [...unread, ...gone.filter((each) => handedBack.has(each))];
