@@ -7,7 +7,7 @@ import {
   STANDS_MS,
   stepsOf,
 } from '../../shared/model/recall';
-import { type InRecord } from '../../shared/kafka/port';
+import { type InRecord, type Restart } from '../../shared/kafka/port';
 
 /**
  * The content of `webhooks.recalls`: requests that are not fulfilled yet, and the steps that were
@@ -122,6 +122,14 @@ export class RecallLog {
     known.probedAt = nowMs;
     known.found = false;
     known.readTo.clear();
+  }
+
+  /** A log was cut: other records may be in the places from this offset on. */
+  onRestart({ topic, partition, from }: Restart): void {
+    const place = `${topic}/${String(partition)}`;
+    for (const { readTo } of this.#known.values()) {
+      readTo.set(place, Math.min(from, readTo.get(place) ?? 0));
+    }
   }
 
   #add(recall: Recall, atMs: number): void {

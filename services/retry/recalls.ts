@@ -5,6 +5,7 @@ import {
   type Kafka,
   type OpenRecord,
   type OutRecord,
+  type Restart,
 } from '../../shared/kafka/port';
 import { recallRecord } from '../../shared/kafka/topics';
 import { type Recall, stepHash } from '../../shared/model/recall';
@@ -103,6 +104,12 @@ export class Recalls {
   onRecall(record: InRecord): void {
     this.#log.onRecord(record, this.options.now());
     this.recheck();
+  }
+
+  /** A log of a tier was cut: what was returned or searched from this offset on is gone. */
+  onRestart(restart: Restart): void {
+    this.positions.onRestart(restart);
+    this.#log.onRestart(restart);
   }
 
   /** Begins to work: the topic is read to its end. */

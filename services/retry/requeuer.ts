@@ -91,7 +91,7 @@ export class Requeuer {
       /** default: due records return without a delay */
       pace?: Pick<ReturnPace, 'waitMs'>;
       /** deliveries that leave early */
-      recalls: Pick<Recalls, 'check' | 'positions'>;
+      recalls: Pick<Recalls, 'check' | 'positions' | 'onRestart'>;
     },
   ) {
     this.#room = new Backpressure(
@@ -125,9 +125,13 @@ export class Requeuer {
     return 'accepted';
   }
 
-  /** Forgets the steps from an offset on, so that the records in their places are returned. */
+  /**
+   * Forgets the records from an offset on, so that those in their places are returned, and can leave
+   * early.
+   */
   onRestart(restart: Restart): void {
     this.#steps.forget(restart);
+    this.options.recalls.onRestart(restart);
   }
 
   /**

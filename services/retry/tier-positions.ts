@@ -1,4 +1,4 @@
-import { type OpenRecord, type RebalanceListener } from '../../shared/kafka/port';
+import { type OpenRecord, type RebalanceListener, type Restart } from '../../shared/kafka/port';
 
 /**
  * Tracks which partitions of the tiers this process owns, and how far it has returned each of them.
@@ -49,6 +49,11 @@ export class TierPositions implements RebalanceListener {
     let offsets = this.#next.get(topic);
     if (!offsets) this.#next.set(topic, (offsets = new Map<number, number>()));
     offsets.set(partition, next);
+  }
+
+  /** A log was cut: other records may be in the places from this offset on. */
+  onRestart({ topic, partition, from }: Restart): void {
+    if ((this.next(topic, partition) ?? 0) > from) this.reached({ topic, partition }, from);
   }
 
   /** Returns the first offset that was not returned; undefined: no record was offered yet. */

@@ -1,5 +1,6 @@
 import { bareRows, measureBare } from './cases/baseline';
 import { deliveryRows, measureDelivery } from './cases/delivery';
+import { earlyRows, measureEarly } from './cases/early';
 import { filtersRows, measureFilters } from './cases/filters';
 import { hostileRows, measureHostile } from './cases/hostile';
 import { httpsRows, measureHttps } from './cases/https';
@@ -106,6 +107,10 @@ const TABLE = {
   waiting: {
     once: true,
     measure: alone((bench, { waiting }, p) => measureWaiting(bench, waiting, p), waitingRows),
+  },
+  early: {
+    once: true,
+    measure: alone((bench, { early }, p) => measureEarly(bench, early, p), earlyRows),
   },
   hostile: {
     measure: alone((bench, { hostile }, p) => measureHostile(bench, hostile, p), hostileRows),

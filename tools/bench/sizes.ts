@@ -1,3 +1,4 @@
+import { type EarlySize } from './cases/early';
 import { type FiltersSize } from './cases/filters';
 import { type HostileSize } from './cases/hostile';
 import { type HttpsSize } from './cases/https';
@@ -30,6 +31,7 @@ export interface Sizes {
   rolling: RollingSize;
   isolation: IsolationSize;
   waiting: WaitingSize;
+  early: EarlySize;
   filters: FiltersSize;
   hostile: HostileSize;
   values: ValuesSize;
@@ -79,6 +81,7 @@ export const WHOLE: Sizes = {
     perSecond: 200,
     seconds: 30,
   },
+  early: { count: 100_000, perSecond: 200, warmUpSeconds: 60, seconds: 60 },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 20, seconds: 30 },
   filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
   values: { rounds: 60 },
@@ -122,6 +125,7 @@ export const QUICK: Sizes = {
     capacity: { warmUp: 2_000, count: 6_000, ...SINGLES },
   },
   waiting: { ...WHOLE.waiting, count: 20_000, perSecond: 100, seconds: 12 },
+  early: { count: 5_000, perSecond: 100, warmUpSeconds: 10, seconds: 10 },
   hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 10, seconds: 10 },
   filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
   values: { rounds: 20 },

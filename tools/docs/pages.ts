@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ROOT } from '../../shared/runtime/repo-root';
 import { operationsTable } from './api';
 import { commandHelp } from './cli';
+import { clocksTable } from './clocks';
 import { bucketLines, metricsTables } from './metrics';
 import { settingsTables } from './settings';
 
@@ -18,6 +19,11 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, Generator>>>
   'docs/reference/metrics.md': { metrics: metricsTables, buckets: bucketLines },
   'docs/reference/control-api.md': { operations: operationsTable },
   'docs/reference/cli.md': { commands: commandHelp },
+  'docs/reference/clocks.md': {
+    'on time': () => clocksTable('onTime'),
+    'never early': () => clocksTable('neverEarly'),
+    'never lost': () => clocksTable('neverLost'),
+  },
 };
 
 export function readPage(path: string): string {

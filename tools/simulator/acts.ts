@@ -15,8 +15,8 @@ export type Act =
   | { kind: 'replay'; most: number }
   /** a partition goes to the next process of its group */
   | { kind: 'move'; group: GroupName; partition: number }
-  /** the newest records of a tier are lost */
-  | { kind: 'cut'; tier: number; partition: number; most: number }
+  /** the newest records of a topic are lost, read or not */
+  | { kind: 'cut'; topic: number; partition: number; most: number }
   /** a clock jumps, and stays wrong */
   | { kind: 'clock'; of: GroupName | 'brokers'; byMs: number };
 

@@ -1,4 +1,4 @@
-import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
+import { type OpenRecord, type OutRecord, type Restart } from '../../shared/kafka/port';
 import { parkTiers } from '../../shared/model/schedule';
 import { ATTEMPTS, DEAD, DUE, RECALLS, tierTopic, WEBHOOKS } from '../../shared/kafka/topics';
 import { type Agenda } from './virtual-clock';
@@ -29,6 +29,8 @@ export interface Owner {
   take(partition: number, logs: readonly PartitionLog[]): void;
   leave(partition: number, logs: readonly PartitionLog[]): void;
   isDraining(partition: number): boolean;
+  /** A log was cut. */
+  restarted(restart: Restart): void;
 }
 
 /** The topics that one kind of process reads. */
@@ -66,7 +68,9 @@ export class Cluster {
     };
     for (const topic of [WEBHOOKS, DUE, ...tiers]) {
       for (const number of partitions) {
-        this.#logs.set(nameOf(topic, number), new PartitionLog(topic, number, BODY));
+        const log = new PartitionLog(topic, number, BODY);
+        log.onLost = ({ headers }) => around.book.cutOff(headers.delivery ?? '', topic);
+        this.#logs.set(nameOf(topic, number), log);
       }
     }
     const { agenda, book } = around;
@@ -113,13 +117,14 @@ export class Cluster {
     release();
   }
 
-  /** Loses the newest records of a tier that are not returned yet. */
-  cut(tier: number, partition: number, most: number): void {
-    const { topics } = this.#groups.retry;
-    const topic = topics[tier % topics.length] ?? '';
-    for (const { headers } of this.#log(topic, partition).cut(most)) {
-      this.around.book.cutOff(headers.delivery ?? '', topic);
-    }
+  /** Loses the newest records of a topic. @param topic its number, of any size */
+  cut(topic: number, partition: number, most: number): void {
+    const groups = Object.values(this.#groups);
+    const topics = groups.flatMap((group) => group.topics);
+    const name = topics[topic % topics.length] ?? '';
+    const from = this.#log(name, partition).cut(most);
+    const group = groups.find((each) => each.topics.includes(name));
+    group?.owners.get(partition)?.restarted({ topic: name, partition, from });
   }
 
   /** Returns the records of a destination that wait in tiers. */

@@ -13,6 +13,7 @@ import { ATTEMPTS, DEAD, DUE, WEBHOOKS } from '../../shared/kafka/topics';
 import { type DeliveryRequest, StandingInvariants } from '../harness/standing-invariants';
 import { type Figures } from './figures';
 import { type HistoryAudit } from './history-audit';
+import { RecoveryAudit } from './recovery-audit';
 
 /**
  * Tracks every delivery and checks each step: it is stored in one topic, held by one process, or
@@ -72,6 +73,7 @@ export class Book {
   /** dead letters, newest last; a few, for replays */
   readonly letters: OutRecord[] = [];
   readonly invariants = new StandingInvariants(({ what }) => this.violate(what));
+  readonly recoveries = new RecoveryAudit((what) => this.violate(what));
   /** called when a process has switched a webhook off */
   onUrlDisabled: (event: UrlDisabledEvent) => void = () => undefined;
   /** when a process last resumed from a standstill */
@@ -146,6 +148,7 @@ export class Book {
   cutOff(id: string, topic: string): void {
     const entry = this.#open.get(id);
     if (entry?.state !== 'stored' || entry.topic !== topic) return;
+    this.recoveries.left(id);
     this.#open.delete(id);
     this.#cutOff.set(id, entry);
     this.figures.count(`${entry.label}: cut off`);
@@ -177,6 +180,7 @@ export class Book {
       return () => undefined;
     }
     entry.state = 'held';
+    this.recoveries.left(id);
     const step = ++entry.step;
     let done = false;
     return () => {
@@ -265,6 +269,14 @@ export class Book {
       entry.waitsSince = nowMs;
       const reason = headers.reason ?? '';
       if (nowMs <= entry.expiresAt && isEndpointWait(reason)) entry.waitedForEndpoint = true;
+      if (reason === 'circuit_open') {
+        this.recoveries.parked(id, {
+          destination: headers.destination ?? '',
+          key: key ?? '',
+          closed: headers.closed?.split(',') ?? [],
+          sinceMs: nowMs,
+        });
+      }
       this.figures.count(`${entry.label}: waits, ${reason}`);
       this.figures.course(`waits, ${reason}`).add(nowMs);
     }

@@ -9,7 +9,7 @@ import {
 import { StallClock } from '../../services/delivery/clock/stall-clock';
 import { type SocketSharesOptions } from '../../services/delivery/lanes/socket-shares';
 import { type Lookup } from '../../services/delivery/destinations/endpoint';
-import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
+import { type OpenRecord, type OutRecord, type Restart } from '../../shared/kafka/port';
 import { clockNote, DUE } from '../../shared/kafka/topics';
 import { type DeletionRecord } from '../../shared/model/deletion';
 import { readEvents } from '../../shared/model/attempt-rows';
@@ -68,7 +68,8 @@ export class DeliveryProcess {
   readonly #reader: Reader;
   readonly #lanes: LaneRegistry;
   readonly #assembled: AssembledDelivery;
-  readonly #owned = new Set<number>();
+  /** since when, by partition */
+  readonly #owned = new Map<number, number>();
   readonly #waiting = new Map<string, Waiting>();
 
   constructor(private readonly around: Surroundings) {
@@ -129,7 +130,7 @@ export class DeliveryProcess {
 
   /** Owns a partition of its topics from now on. */
   take(partition: number, logs: readonly PartitionLog[]): void {
-    this.#owned.add(partition);
+    this.#owned.set(partition, this.around.agenda.now);
     this.#reader.take(logs);
   }
 
@@ -142,6 +143,23 @@ export class DeliveryProcess {
 
   isDraining(): boolean {
     return false;
+  }
+
+  get name(): string {
+    return this.around.name;
+  }
+
+  /** Returns since when it has had the deliveries of a key; Infinity: it has not. */
+  ownsSince(key: string): number {
+    return this.#owned.get(this.around.partitionOf(key)) ?? Infinity;
+  }
+
+  awakeSince(): number {
+    return this.time.awakeSince;
+  }
+
+  restarted(restart: Restart): void {
+    this.#deliverer.onRestart(restart);
   }
 
   /** The configuration of a destination has changed. */

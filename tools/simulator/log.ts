@@ -13,6 +13,8 @@ interface Stored {
   headers: Record<string, string>;
   offset: number;
   timestampMs: number;
+  /** it was cut off, perhaps while somebody holds it */
+  isGone: boolean;
 }
 
 export class PartitionLog {
@@ -20,10 +22,12 @@ export class PartitionLog {
   #head = 0;
   #next = 0;
   /** handed back by the last owner, in order */
-  readonly #returned: Stored[] = [];
+  #returned: Stored[] = [];
   #open = 0;
   /** called after an append */
   onAppend: () => void = () => undefined;
+  /** called with a record that nobody will read any more, because it was cut off */
+  onLost: (record: OpenRecord) => void = () => undefined;
   /** true while its owner gives it up */
   leaving = false;
   /** the last result said `busy`, or a time to read again (ms since 1970) */
@@ -63,16 +67,33 @@ export class PartitionLog {
   }
 
   append({ key, headers }: Pick<OutRecord, 'key' | 'headers'>, timestampMs: number): void {
-    this.#records.push({ key, headers: headers ?? {}, offset: this.#next++, timestampMs });
+    this.#records.push({
+      key,
+      headers: headers ?? {},
+      offset: this.#next++,
+      timestampMs,
+      isGone: false,
+    });
     this.onAppend();
   }
 
-  /** Cuts the newest records off that nobody has read. @returns them */
-  cut(most: number): OpenRecord[] {
-    const from = Math.max(this.#head, this.#records.length - most);
-    const lost = this.#records.splice(from);
-    this.#next -= lost.length;
-    return lost.map((stored) => this.#opened(stored));
+  /**
+   * Cuts the newest records off, read or not, as a power cut does. Reading goes on at the new end.
+   * @returns the offset of the next record
+   */
+  cut(most: number): number {
+    const handedBack = new Set(this.#returned);
+    const gone = this.#records.splice(Math.max(0, this.#records.length - most));
+    const unread = gone.filter((each, i) => this.#records.length + i >= this.#head);
+    this.#next -= gone.length;
+    this.#head = Math.min(this.#head, this.#records.length);
+    // Its first record is offered at once.
+    if (typeof this.#waits === 'number') this.#waits = undefined;
+    this.#returned = this.#returned.filter(({ offset }) => offset < this.#next);
+    for (const stored of gone) stored.isGone = true;
+    const unheld = [...unread, ...gone.filter((each) => handedBack.has(each))];
+    for (const stored of unheld) this.onLost(this.#opened(stored));
+    return this.#next;
   }
 
   /** Goes to another owner, which reads on. */
@@ -130,7 +151,8 @@ export class PartitionLog {
   /** @param handedBack the record, which the next owner reads; absent: it is done */
   finished(handedBack?: Stored): void {
     this.#open--;
-    if (handedBack) this.#returned.push(handedBack);
+    if (handedBack?.isGone) this.onLost(this.#opened(handedBack));
+    else if (handedBack) this.#returned.push(handedBack);
   }
 }
 

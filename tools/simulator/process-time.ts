@@ -90,6 +90,11 @@ export class ProcessTime implements Clock {
     });
   }
 
+  /** when its last standstill ended, or will end */
+  get awakeSince(): number {
+    return this.#frozenUntil;
+  }
+
   freeze(ms: number): void {
     this.#frozenUntil = this.agenda.now + ms;
     this.agenda.at(this.#frozenUntil, () => {

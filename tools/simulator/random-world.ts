@@ -101,7 +101,7 @@ function someAct(random: Random, destination: string): TimedAct[] {
     { kind: 'replay', most: random.between(1, 20) },
     { kind: 'move', group: 'delivery', partition },
     { kind: 'move', group: 'retry', partition },
-    { kind: 'cut', tier: random.between(0, 9), partition, most: random.between(1, 5) },
+    { kind: 'cut', topic: random.between(0, 9), partition, most: random.between(1, 20) },
   ]);
   if (act.kind !== 'pause') return [{ ...act, atMs }];
   const pausedMs = random.between(1, LONGEST_PAUSE_MS);

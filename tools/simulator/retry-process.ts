@@ -1,6 +1,11 @@
 import { Recalls } from '../../services/retry/recalls';
 import { Requeuer } from '../../services/retry/requeuer';
-import { type OpenRecord, type OutRecord, type DispatchResult } from '../../shared/kafka/port';
+import {
+  type DispatchResult,
+  type OpenRecord,
+  type OutRecord,
+  type Restart,
+} from '../../shared/kafka/port';
 import { clockNote, DUE } from '../../shared/kafka/topics';
 import { createLog } from '../../shared/telemetry/log';
 import { SimulatedAppender, type Store } from './batch-producer';
@@ -64,6 +69,10 @@ export class RetryProcess {
     this.#owned.delete(partition);
     this.#recalls.positions.onAssigned(new Set(this.#owned));
     this.#reader.leave(logs);
+  }
+
+  restarted(restart: Restart): void {
+    this.#requeuer.onRestart(restart);
   }
 
   isDraining(partition: number): boolean {

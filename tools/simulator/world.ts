@@ -27,6 +27,7 @@ import { Figures } from './figures';
 import { HistoryAudit } from './history-audit';
 import { partitioner } from './log';
 import { EPOCH_MS } from './process-time';
+import { BACK_WITHIN_MS } from './recovery-audit';
 import { type Endpoint } from './sender';
 
 /** Endpoints, traffic, and the processes that serve it, in virtual time. */
@@ -142,14 +143,14 @@ export class World {
     const cluster = new Cluster(around, owned.flat(), partitionOf, spec.retries ?? 1);
     this.#cluster = cluster;
     this.#processes = owned.map((stripes, i) => {
-      const process = new DeliveryProcess({
+      const process: DeliveryProcess = new DeliveryProcess({
         ...around,
         name: `delivery-${String(i)}`,
         store: (records: OutRecord[]) => cluster.store(records),
         lookup: (id) => this.#lookups.get(id) ?? { kind: 'deleted' },
         endpoint: (origin) => this.#endpoints.get(origin) as Endpoint,
         partitionOf,
-        onCircuit: (turn) => this.#turned(turn),
+        onCircuit: (turn) => this.#turned(turn, process),
         deletions: { log: this.#deletions, isAway },
         users: this.#users,
       });
@@ -336,7 +337,7 @@ export class World {
         return;
       }
       case 'cut':
-        this.#cluster.cut(act.tier, act.partition, act.most);
+        this.#cluster.cut(act.topic, act.partition, act.most);
         return;
       case 'clock':
         if (act.of === 'brokers') this.#cluster.step(act.byMs);
@@ -396,8 +397,11 @@ export class World {
     return ofShard < 0 ? undefined : shard + DEFAULT_SHARDS * this.#random.between(0, ofShard);
   }
 
-  #turned({ endpoint, state }: CircuitTransition): void {
+  #turned(turn: CircuitTransition, process: DeliveryProcess): void {
+    const { endpoint, state } = turn;
     const { now } = this.#agenda;
+    const check = this.#book.recoveries.turned(turn, process, now);
+    if (check) this.#agenda.in(BACK_WITHIN_MS, check);
     const label = this.#labels.get(endpoint.destinationId) ?? '';
     const name = typeof label === 'string' ? label : label(now);
     this.#figures.count(`${name}: circuit ${state}`);

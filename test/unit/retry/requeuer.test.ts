@@ -17,7 +17,7 @@ const parts = {
   brokersNow: () => NOW,
   steadyMs: () => 0,
   onRoom: () => undefined,
-  recalls: { check: () => 'return' as const, positions },
+  recalls: { check: () => 'return' as const, positions, onRestart: () => undefined },
 };
 
 /** A record of the tier of 10 s, due since a second. */

@@ -87,7 +87,7 @@ test('a partition that moves keeps its records: handed back, unread and new ones
   held[1]?.handBack();
   expect(log.open).toBe(0);
   log.append({ key: 'd', headers: {} }, 2_000);
-  expect(log.cut(1).map(({ key }) => String(key))).toEqual(['d']);
+  expect(log.cut(1)).toBe(3);
   log.handOver();
   const read: string[] = [];
   log.offer(({ key, offset }) => {
@@ -95,6 +95,37 @@ test('a partition that moves keeps its records: handed back, unread and new ones
     return 'accepted';
   }, 3_000);
   expect(read).toEqual(['b1', 'c2']);
+});
+
+test('a cut takes what was read too: it is lost unless somebody has it, and reading goes on at the new end', () => {
+  const log = new PartitionLog('webhooks', 0, Buffer.from('x'));
+  const lost: string[] = [];
+  log.onLost = ({ key }) => lost.push(String(key));
+  for (const key of ['done', 'held', 'handed back', 'handed back later', 'unread']) {
+    log.append({ key, headers: {} }, 1_000);
+  }
+  const held = new Map<string, OpenRecord>();
+  log.offer((record) => {
+    if (held.size === 4) return 'busy';
+    held.set(String(record.key), record);
+    return 'accepted';
+  }, 2_000);
+  held.get('done')?.done();
+  held.get('handed back')?.handBack();
+  expect(log.cut(5)).toBe(0);
+  expect(lost).toEqual(['handed back', 'unread']);
+  held.get('held')?.done();
+  held.get('handed back later')?.handBack();
+  expect(lost).toEqual(['handed back', 'unread', 'handed back later']);
+  expect(log.open).toBe(0);
+  log.append({ key: 'new', headers: {} }, 3_000);
+  log.resume();
+  const read: string[] = [];
+  log.offer(({ key, offset }) => {
+    read.push(`${String(key)} ${String(offset)}`);
+    return 'accepted';
+  }, 3_000);
+  expect(read).toEqual(['new 0']);
 });
 
 test('percentiles are exact below a second, and of three digits above', () => {

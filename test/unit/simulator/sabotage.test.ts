@@ -28,6 +28,7 @@ import type * as minuteCounts from '../../../services/control/history/minute-cou
 import { countsOf } from '../../../services/control/history/minute-counts';
 import { Requeuer } from '../../../services/retry/requeuer';
 import { Recalls } from '../../../services/retry/recalls';
+import { TierPositions } from '../../../services/retry/tier-positions';
 import { type DispatchResult, type InRecord, type OpenRecord } from '../../../shared/kafka/port';
 import { type RecallAction } from '../../../shared/model/recall';
 import type * as responses from '../../../shared/model/classify-response';
@@ -64,6 +65,8 @@ async function broken(spec: WorldSpec): Promise<string[]> {
 }
 
 const burst = (count: number) => [{ atMs: 10, count }];
+/** The number of the tier of ten seconds, after `webhooks`, `webhooks.due` and those of 1 s and 3 s. */
+const IN_TEN_SECONDS = 4;
 /** Down for 3 s, with a backlog at its return. */
 const recovering = world([badFrom(0, 3_000, refuses, works(5, 200))], {
   perSecond: 60,
@@ -221,6 +224,32 @@ const CASES: Case[] = [
     }),
   ],
   [
+    // After a cut, retry takes the records in the places of returned ones for returned.
+    'attempted after its cancellation',
+    keepPositions,
+    world([answers(20, 503)], {
+      bursts: [...burst(100), { atMs: 12_000, count: 20 }],
+      settings: { windowMs: 60_000 },
+      acts: [
+        ...Array.from(
+          { length: 12 },
+          (_, partition) =>
+            ({ kind: 'cut', topic: IN_TEN_SECONDS, partition, most: 100, atMs: 11_900 }) as const,
+        ),
+        { kind: 'cancel', destination: 'd0', all: true, atMs: 14_000 },
+      ],
+    }),
+  ],
+  [
+    'waits for a circuit that has closed',
+    () => ignoreRecalls('recovered'),
+    world([badFrom(0, 65_000, refuses, answers(50))], {
+      perSecond: 5,
+      trafficMs: 75_000,
+      settings: { tiersMs: [1_000, 10_000, 60_000], windowMs: 200_000 },
+    }),
+  ],
+  [
     'an older call after the delete of its user',
     method(DeletedUsers.prototype, 'covers', () => false),
     forgetting,
@@ -285,6 +314,22 @@ function ignoreRecalls(action: RecallAction): void {
   method(Recalls.prototype, 'onRecall', function (this: Recalls, record: InRecord) {
     if (!String(record.value).includes(`"action":"${action}"`)) real.call(this, record);
   })();
+}
+
+/** The position of a partition never goes back. */
+function keepPositions(): void {
+  const real = TierPositions.prototype.next;
+  const highest = new Map<string, number>();
+  method(
+    TierPositions.prototype,
+    'next',
+    function (this: TierPositions, topic: string, partition: number) {
+      const place = `${topic}/${String(partition)}`;
+      const next = real.call(this, topic, partition);
+      if (next !== undefined) highest.set(place, Math.max(next, highest.get(place) ?? 0));
+      return next === undefined ? undefined : highest.get(place);
+    },
+  )();
 }
 
 /** A delivery that returns seems to be accepted at another time. */

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES, type ServiceName } from '../../../bin/service-list';
-import { deliveryId } from '../../../shared/model/delivery';
 import { besideIn, type RunningServices, startReady } from '../../harness/services';
-import { clockMs, openLoop, until } from '../../harness/timing';
+import { clockMs, until } from '../../harness/timing';
 import { type Times, timesOf } from '../arithmetic';
-import { Calls, createCustomers, type Customer } from '../load';
+import { createCustomers } from '../load';
 import { type Progress } from '../progress';
 import { type Row, rows } from '../rows';
 import { type Bench, withSystem } from '../setup';
+import { SteadyCalls } from '../steady-calls';
 
 /**
  * A rolling upgrade under an open loop of single calls: a second process of each service on the
@@ -16,7 +16,6 @@ import { type Bench, withSystem } from '../setup';
  */
 
 const ROLLED = ['ingest', 'router', 'delivery'] as const satisfies readonly ServiceName[];
-const CONNECTIONS = 32;
 const ARRIVAL_MS = 30_000;
 const POLL_MS = 100;
 
@@ -60,7 +59,7 @@ export async function measureRolling(
       for (const name of ROLLED) running.set(name, await startReady(system, name));
       const customers = await createCustomers(system, [`${bench.endpoint.origin}/ok/rolling`]);
       bench.endpoint.reset({ ids: true });
-      const load = new Load(size.perSecond, customers, system.ingestUrl);
+      const load = new SteadyCalls(size.perSecond, customers, system.ingestUrl, 'rolling');
       const steps: { name: string; atMs: number }[] = [];
       const step = async (name: string, change?: () => Promise<void>) => {
         steps.push({ name, atMs: clockMs() });
@@ -92,51 +91,6 @@ export async function measureRolling(
       for (const service of running.values()) await service.stop();
     }
   });
-}
-
-/** An open loop of single calls that may move to another ingest process. */
-class Load {
-  readonly #sentAt = new Map<string, number>();
-  readonly #clients: Calls[] = [];
-  #client: Calls;
-  #stopped = false;
-  readonly #loop: Promise<void>;
-
-  constructor(
-    perSecond: number,
-    private readonly customers: readonly Customer[],
-    ingestUrl: string,
-  ) {
-    this.#client = this.moveTo(ingestUrl);
-    this.#loop = openLoop(
-      perSecond,
-      () => !this.#stopped,
-      () => this.#one(),
-    );
-    // `stop` reports it.
-    this.#loop.catch(() => undefined);
-  }
-
-  moveTo(ingestUrl: string): Calls {
-    const run = `rolling-${String(this.#clients.length)}`;
-    this.#client = new Calls(ingestUrl, CONNECTIONS, this.customers, run);
-    this.#clients.push(this.#client);
-    return this.#client;
-  }
-
-  /** Returns the times of the calls by the ids of their deliveries. */
-  async stop(): Promise<ReadonlyMap<string, number>> {
-    this.#stopped = true;
-    await this.#loop;
-    for (const client of this.#clients) await client.close();
-    return this.#sentAt;
-  }
-
-  async #one(): Promise<void> {
-    const atMs = clockMs();
-    const { customer, messageId } = await this.#client.postSingle();
-    this.#sentAt.set(deliveryId(customer.sourceId, messageId, customer.destinationId), atMs);
-  }
 }
 
 interface Measured {

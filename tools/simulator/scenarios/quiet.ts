@@ -49,8 +49,9 @@ function gaps({ figures }: Ended, backAtMs: number): Finding[] {
       const before = asked[i - 1];
       return before !== undefined && before >= fromMs && before < toMs ? [at - before] : [];
     });
-  const often = Math.max(0, ...gapsIn(0, OFTEN_UNTIL_MS));
-  const seldom = Math.max(0, ...gapsIn(OFTEN_UNTIL_MS, Infinity));
+  // Later, those whose attempts failed wait by their plan, for an endpoint that is well.
+  const often = Math.max(0, ...gapsIn(0, Math.min(OFTEN_UNTIL_MS, backAtMs)));
+  const seldom = Math.max(0, ...gapsIn(OFTEN_UNTIL_MS, backAtMs));
   const backMs = (asked.find((at) => at >= backAtMs) ?? Infinity) - backAtMs;
   const [s, most] = ['s', (ms: number) => ({ most: ms / 1_000 })];
   return [

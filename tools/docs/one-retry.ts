@@ -1,0 +1,250 @@
+import { admit } from '../../services/delivery/decisions/admission';
+import {
+  concludeAttempt,
+  type Disposition,
+  recordsOf,
+} from '../../services/delivery/decisions/disposition';
+import { type OpenLookup } from '../../services/delivery/destinations/endpoint';
+import { Requeuer } from '../../services/retry/requeuer';
+import { TierPositions } from '../../services/retry/tier-positions';
+import { BrokerClock } from '../../shared/kafka/broker-clock';
+import { type OpenRecord } from '../../shared/kafka/port';
+import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
+import { SteadyClock } from '../../shared/runtime/steady-clock';
+
+/**
+ * One retry of a minute, with clocks that are wrong: the real decisions of delivery, the real
+ * requeuer and the real clocks, on machines whose clocks are set, that sleep or that stop a process.
+ */
+
+const START = 1_700_000_000_000;
+const WAIT_MS = 60_000;
+const WINDOW_MS = 14_400_000;
+const TICK_MS = 100;
+const WRITE_EVERY_MS = 500;
+const TIMING = { tiersMs: [10_000, 60_000, 300_000], windowMs: WINDOW_MS };
+/** The first attempt has failed, and the delivery waits. */
+const FAILED_AT_MS = 60_000;
+/** A delivery that has not come by then is lost. */
+const GIVEN_UP_MS = 3_600_000;
+
+/** A machine with one process. Times are true ones unless they are by its clocks. */
+class Machine {
+  /** until when it sleeps, or its process stands still */
+  awayUntil = 0;
+  #sleptMs = 0;
+  #stoppedMs = 0;
+  readonly steady: SteadyClock;
+  readonly clock: BrokerClock;
+
+  /** @param wrongMs how far its clock is set wrong */
+  constructor(
+    private readonly world: World,
+    public wrongMs = 0,
+  ) {
+    const upMs = () => world.now - START - this.#stoppedMs;
+    const wallMs = () => world.now + this.wrongMs;
+    this.steady = new SteadyClock(() => upMs() - this.#sleptMs, upMs, wallMs);
+    this.clock = new BrokerClock(() => this.steady.now(), wallMs);
+  }
+
+  get isAway(): boolean {
+    return this.world.now < this.awayUntil;
+  }
+
+  /** Its monotonic clock stands still. */
+  sleep(ms: number): void {
+    this.#sleptMs += ms;
+    this.awayUntil = this.world.now + ms;
+  }
+
+  /** Its hypervisor stops it, and then sets its clock. */
+  stop(ms: number): void {
+    this.#stoppedMs += ms;
+    this.awayUntil = this.world.now + ms;
+  }
+
+  /** Its process does not run, and its clocks do. */
+  freeze(ms: number): void {
+    this.awayUntil = this.world.now + ms;
+  }
+
+  /** Writes a record, whose timestamp corrects its clock. */
+  write(): void {
+    this.clock.wrote(this.world.now + this.world.brokerWrongMs, this.clock.mark());
+  }
+}
+
+export class World {
+  now = START;
+  brokerWrongMs = 0;
+  delivery = new Machine(this);
+  retry = new Machine(this);
+  #requeuer = this.#newRequeuer();
+  #record: OpenRecord | undefined;
+  #againAt = 0;
+  #returned = false;
+  #appended: Delivery | undefined;
+
+  /** @param isBusy whether retry returns other deliveries all the time */
+  constructor(private readonly isBusy: boolean) {
+    this.retry.write();
+  }
+
+  /** A new process, on a machine whose clock is wrong. It writes a record at its start. */
+  restart(service: 'delivery' | 'retry', wrongMs: number): void {
+    this[service] = new Machine(this, wrongMs);
+    this[service].write();
+    if (service === 'retry') this.#requeuer = this.#newRequeuer();
+  }
+
+  /** Runs until this time after the start. @param everyTick returns true to end */
+  runUntil(ms: number, everyTick: () => boolean = () => false): void {
+    while (this.now < START + ms) {
+      this.now += TICK_MS;
+      if (this.now % WRITE_EVERY_MS === 0) {
+        if (!this.delivery.isAway) this.delivery.write();
+        if (!this.retry.isAway && this.isBusy) this.retry.write();
+      }
+      if (everyTick()) return;
+    }
+  }
+
+  /** A first attempt fails, and its delivery waits. */
+  fail(): void {
+    const timing = { ...TIMING, nowMs: this.delivery.clock.now() };
+    const tried = { urls: [FAILED], rejected: [], skipped: false, durationMs: 1 };
+    this.#append(DELIVERY, concludeAttempt(DELIVERY, tried, timing), timing.nowMs);
+  }
+
+  /** @returns whether the next attempt begins now */
+  step(): boolean {
+    if (this.#record && !this.retry.isAway && this.now >= this.#againAt) {
+      this.retry.clock.read(this.#record.timestampMs);
+      const result = this.#requeuer.onRecord(this.#record);
+      if (typeof result === 'object') this.#againAt = this.now + result.againInMs;
+      if (this.#returned) this.retry.write();
+    }
+    if (!this.#returned || !this.#appended || this.delivery.isAway) return false;
+    const timing = { ...TIMING, nowMs: this.delivery.clock.now() };
+    const admission = admit(this.#appended, LOOKUP, timing);
+    if (admission.kind === 'try') return true;
+    if (admission.kind !== 'diverted') throw new Error('the delivery is lost');
+    this.#append(this.#appended, admission, timing.nowMs);
+    return false;
+  }
+
+  #newRequeuer(): Requeuer {
+    const send = () => {
+      this.#returned = true;
+      return Promise.resolve();
+    };
+    const positions = new TierPositions({
+      steadyMs: () => 0,
+      isTaking: () => false,
+      onAssigned: () => undefined,
+    });
+    return new Requeuer({
+      producer: {
+        pendingBytes: 0,
+        oldestPendingAt: undefined,
+        send,
+        close: () => Promise.resolve(),
+      },
+      now: () => this.retry.clock.now(),
+      brokersNow: () => this.retry.clock.brokersNow(),
+      steadyMs: () => this.retry.steady.now(),
+      onRoom: () => undefined,
+      recalls: {
+        check: () => 'return',
+        positions,
+        onRestart: () => undefined,
+      },
+    });
+  }
+
+  #append(delivery: Delivery, disposition: Disposition, nowMs: number): void {
+    const record = { topic: 'webhooks', partition: 0, offset: 0 };
+    const inHand = { delivery, key: null, body: Buffer.alloc(0), record };
+    const written = recordsOf(inHand, disposition, nowMs).find(({ topic }) => topic !== 'attempts');
+    if (!written) throw new Error('the delivery is lost');
+    const headers = written.headers ?? {};
+    const decoded = decodeDelivery(headers);
+    this.#appended = decoded.kind === 'delivery' ? decoded.delivery : undefined;
+    this.#record = {
+      topic: written.topic,
+      partition: 0,
+      offset: (this.#record?.offset ?? 0) + 1,
+      epoch: 0,
+      timestampMs: this.now + this.brokerWrongMs,
+      key: null,
+      value: null,
+      headers,
+      isRevoking: false,
+      done: () => undefined,
+      handBack: () => false,
+      defer: () => undefined,
+    };
+    this.#returned = false;
+    this.#againAt = 0;
+  }
+}
+
+const DELIVERY: Delivery = {
+  id: 'dlv_1',
+  messageId: 'msg-1',
+  sourceId: 'src_1',
+  destinationId: 'dst_1',
+  type: 'track',
+  acceptedAt: START,
+  expiresAt: START + WINDOW_MS,
+  attempt: 1,
+  hop: 0,
+  replay: 0,
+  closed: [],
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+};
+const FAILED = {
+  url: 'whk',
+  origin: 'https://a.example',
+  destinationVersion: 1,
+  outcome: 'retry' as const,
+  durationMs: 1,
+};
+const LOOKUP = {
+  kind: 'open',
+  version: 1,
+  destination: { enabled: true, paused: false, endpoints: [{ hash: 'h' }] },
+} as unknown as OpenLookup;
+
+export type Fault = (world: World) => void;
+
+/**
+ * Returns how late the attempt begins, ms: after the minute, or after the end of a sleep or of a
+ * standstill that is later. Infinity: never.
+ * @param atMs when the fault happens: the delivery waits from one minute to two
+ */
+export function lateness(fault: Fault, atMs: number, isBusy: boolean): number {
+  const world = new World(isBusy);
+  let done = false;
+  const happen = () => {
+    if (done || world.now < START + atMs) return;
+    done = true;
+    fault(world);
+  };
+  world.runUntil(FAILED_AT_MS, () => {
+    happen();
+    return false;
+  });
+  while (world.delivery.isAway) world.runUntil(world.now - START + TICK_MS);
+  const failedAt = world.now;
+  world.fail();
+  let isAttempted = false;
+  world.runUntil(GIVEN_UP_MS, () => {
+    happen();
+    return (isAttempted = world.step());
+  });
+  const { delivery, retry, now } = world;
+  if (!isAttempted) return Infinity;
+  return now - Math.max(failedAt + WAIT_MS, delivery.awayUntil, retry.awayUntil);
+}
