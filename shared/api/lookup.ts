@@ -24,7 +24,8 @@ const lookupQuery = z
  * - `dropped`: it was cancelled, or its source sends nothing on
  * - `not_matched`: the destination does not take it; `reason` says by which rule
  * - `unknown`: the destination takes it, but the history has no delivery: it was made after the
- *   message, the history is behind, or it no longer has that time
+ *   message, the history is behind, or it no longer has that time. Or the filters of others took too
+ *   long to look at its own (`too_much_work`)
  */
 export const LOOKUP_OUTCOMES = [
   'delivered',

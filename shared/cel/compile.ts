@@ -11,6 +11,7 @@ import {
 } from './aggregate-functions';
 import { type EnvironmentName, environmentOf, STEP } from './environment';
 import { type Failure, failureOf, thrownFailure } from './evaluation-error';
+import { Kept } from './kept';
 import { Patterns, usePatterns } from './patterns';
 import {
   type Expr,
@@ -42,7 +43,7 @@ export interface Expression {
   text: string;
   /** the counters that it reads, each once; none in a filter */
   counters: readonly CounterCall[];
-  /** the most memory that it takes */
+  /** the memory that it takes, beside the automata of its patterns */
   bytes: number;
   /**
    * @param read reads the evaluated user's counters; needed if there are `counters`
@@ -116,12 +117,13 @@ export function compileTo<T>(
     kind: 'compiled',
     type: checked.type,
     counters,
-    bytes: sizeOf(tree.expr) * PART_BYTES + patterns.bytes,
+    bytes: EXPRESSION_BYTES + sizeOf(tree.expr) * PART_BYTES + patterns.bytes,
     evaluate: evaluator(tree, environment.charged, prepared, result),
   };
 }
 
-/** A compiled part of an expression. */
+/** A compiled expression beside its parts, and each of these. */
+const EXPRESSION_BYTES = 2_000;
 const PART_BYTES = 400;
 
 /** What an evaluation reads beside the variables. */
@@ -250,25 +252,21 @@ interface FilterWork {
 
 export type OnCostly = (destination: Destination, work: FilterWork) => void;
 
-/**
- * Filters of destinations, by the object of their entry, which is new for each version of the
- * entry.
- */
-const compiled = new WeakMap<Destination, Expression | Mistake>();
+const filters = new Kept<Destination, Expression | Mistake>(({ filter = 'true' }) =>
+  compileExpression(filter, 'filter'),
+);
 
 /**
  * Returns a function that evaluates destinations' filters for one message. The message's variables
  * are created on first use.
- * @param filters most filters to evaluate; they share the work limit of one message
+ * @param most number of filters to evaluate; they share the work limit of one message
  * @param onCostly called for each evaluation that takes half of its limit or more
  */
-export function filtersOf(message: Message, filters = 1, onCostly?: OnCostly): FilterMatcher {
+export function filtersOf(message: Message, most = 1, onCostly?: OnCostly): FilterMatcher {
   let variables: Variables | undefined;
-  const budget = new MessageBudget(filters);
+  const budget = new MessageBudget(most);
   return (destination) => {
-    const { filter = 'true' } = destination;
-    let expression = compiled.get(destination);
-    if (!expression) compiled.set(destination, (expression = compileExpression(filter, 'filter')));
+    const expression = filters.of(destination);
     // It was valid when it was set, under the rules of another version.
     if (expression.kind === 'mistake') return expression.message;
     const limit = budget.next();

@@ -138,7 +138,9 @@ type Automaton = ReturnType<RE2JS['re2']>['dfa'];
 const MAX_AUTOMATA_BYTES = 512 * 1024;
 /**
  * Limit of the automata of all expressions of a process: a router keeps the filters of all
- * destinations, and each of them could have its most. Those of 1,000 ordinary patterns fit.
+ * destinations, and each of them could have its most. Those of 1,000 ordinary patterns fit. Beyond
+ * it the largest ones end, and their patterns go on without: slower, but at a steady pace. Making
+ * them anew with each message would take far longer.
  */
 const MAX_AUTOMATA_BYTES_TOGETHER = 64 * 1024 * 1024;
 /** A state has a slot for each ASCII character, and a map for the others. */
@@ -149,7 +151,7 @@ const UNICODE_CLASS_BYTES = 16 * 1024;
 
 /**
  * What all automata have taken since they last began anew. Those of expressions that are gone still
- * count, so at worst some begin anew earlier than needed.
+ * count, until the limit is reached.
  */
 let takenTogether = 0;
 /** Whose automata have had states. A weak reference lets them go with their expression. */
@@ -173,14 +175,9 @@ export class Patterns {
     return this.#compiled.size;
   }
 
-  /** The most that they take. */
+  /** What they take without their automata. */
   get bytes(): number {
-    if (this.size === 0) return 0;
-    return (
-      this.#instructions * INSTRUCTION_BYTES +
-      this.#unicodeClasses * UNICODE_CLASS_BYTES +
-      MAX_AUTOMATA_BYTES
-    );
+    return this.#instructions * INSTRUCTION_BYTES + this.#unicodeClasses * UNICODE_CLASS_BYTES;
   }
 
   /** @throws Error that explains the problem of the pattern */
@@ -196,8 +193,8 @@ export class Patterns {
       test: (value) => {
         charge(steps * value.length);
         const matches = regex.test(value);
-        if (takenTogether > MAX_AUTOMATA_BYTES_TOGETHER) Patterns.#beginLargestAnew();
-        else if (this.#taken > MAX_AUTOMATA_BYTES) this.beginAnew();
+        if (takenTogether > MAX_AUTOMATA_BYTES_TOGETHER) Patterns.#endLargest();
+        else if (this.#taken > MAX_AUTOMATA_BYTES) this.#beginAnew();
         return matches;
       },
     });
@@ -247,18 +244,21 @@ export class Patterns {
     takenTogether += bytes;
   }
 
-  /** Makes room: the expressions whose automata take most begin anew, and the others keep theirs. */
-  static #beginLargestAnew(): void {
+  /** Makes room: the automata that take most end, and the others stay. */
+  static #endLargest(): void {
     const alive = holders.flatMap((holder) => holder.deref() ?? []);
-    holders = alive.map((patterns) => new WeakRef(patterns));
     takenTogether = alive.reduce((sum, patterns) => sum + patterns.#taken, 0);
-    for (const patterns of alive.sort((a, b) => b.#taken - a.#taken)) {
-      if (takenTogether <= MAX_AUTOMATA_BYTES_TOGETHER / 2) return;
-      patterns.beginAnew();
+    alive.sort((a, b) => b.#taken - a.#taken);
+    let ended = 0;
+    for (const patterns of alive) {
+      if (takenTogether <= MAX_AUTOMATA_BYTES_TOGETHER / 2) break;
+      patterns.#end();
+      ended++;
     }
+    holders = alive.slice(ended).map((patterns) => new WeakRef(patterns));
   }
 
-  private beginAnew(): void {
+  #beginAnew(): void {
     for (const automaton of this.#automata) {
       automaton.stateCache.clear();
       automaton.stateCount = 0;
@@ -266,6 +266,12 @@ export class Patterns {
     }
     takenTogether -= this.#taken;
     this.#taken = 0;
+  }
+
+  /** From here on the library reads texts without automata. */
+  #end(): void {
+    this.#beginAnew();
+    for (const automaton of this.#automata) automaton.match = () => null;
   }
 }
 

@@ -22,7 +22,7 @@ export interface Template<T> {
   kind: 'template';
   /** kind of every result; undefined if the message decides */
   yields: 'map' | 'list' | 'text' | undefined;
-  /** the most memory that it takes */
+  /** the memory that it takes, beside the automata of its patterns */
   bytes: number;
   /** @param units limit of its work (`work-limit.ts`) */
   render: (variables: Variables, units?: number) => T | Failure;

@@ -1,6 +1,7 @@
 import { compileBody, compileHeader, type RenderedText, type Template } from '../cel/template';
 import { type Failure } from '../cel/evaluation-error';
 import { messageVariables, type Variables } from '../cel/json-values';
+import { Kept } from '../cel/kept';
 import { type Mistake } from '../cel/syntax';
 import { BUDGET, MessageBudget, spent } from '../cel/work-limit';
 import { CLOUDEVENTS_TYPE, formatBody, type Formatted } from '../model/formats/format-body';
@@ -42,15 +43,6 @@ export function failureText({ field, message }: RenderFailure): string {
 
 type Target = Pick<Destination, 'request'>;
 
-/** The request of a destination, compiled. */
-interface Templates {
-  body: Template<RenderedText> | Mistake | undefined;
-  headers: (readonly [name: string, template: Template<string> | Mistake])[];
-}
-
-/** By the object of the entry, which is new for each version of the entry. */
-const compiled = new WeakMap<Target, Templates>();
-
 /** Compiles expressions, or finds them compiled. */
 interface Compiler {
   body(text: string): Template<RenderedText> | Mistake;
@@ -59,27 +51,33 @@ interface Compiler {
 
 const COMPILER: Compiler = { body: compileBody, header: compileHeader };
 
-function templatesOf(destination: Target, compiler = COMPILER): Templates {
-  let templates = compiled.get(destination);
-  if (!templates) {
-    const { body, headers = {} } = destination.request ?? {};
-    templates = {
-      body: body === undefined ? undefined : compiler.body(body),
-      headers: Object.entries(headers).map(
-        ([name, text]) => [name, compiler.header(text)] as const,
-      ),
-    };
-    compiled.set(destination, templates);
-  }
-  return templates;
+/** The request of a destination, compiled. */
+interface Templates {
+  body: Template<RenderedText> | Mistake | undefined;
+  headers: (readonly [name: string, template: Template<string> | Mistake])[];
+  /** the memory that they take */
+  bytes: number;
 }
+
+function compileTemplates({ request }: Target, compiler: Compiler): Templates {
+  const { body: text, headers: texts = {} } = request ?? {};
+  const body = text === undefined ? undefined : compiler.body(text);
+  const headers = Object.entries(texts).map(
+    ([name, text]) => [name, compiler.header(text)] as const,
+  );
+  const all = [body, ...headers.map(([, header]) => header)];
+  const bytes = all.map((each) => (each && 'bytes' in each ? each.bytes : 0));
+  return { body, headers, bytes: bytes.reduce((sum, each) => sum + each, 0) };
+}
+
+const kept = new Kept<Target, Templates>((target) => compileTemplates(target, COMPILER));
 
 /**
  * Returns the content type of every body that a destination renders.
  * @returns undefined: JSON; null: the message decides
  */
 export function contentTypeBy(destination: Target): string | null | undefined {
-  const { body } = templatesOf(destination);
+  const { body } = kept.of(destination);
   if (!body) return destination.request?.format === 'cloudevents' ? CLOUDEVENTS_TYPE : undefined;
   if (body.kind === 'mistake' || body.yields === undefined) return null;
   return body.yields === 'text' ? TEXT_TYPE : undefined;
@@ -89,24 +87,10 @@ export type Renderer = (destination: Target) => Rendered | RenderFailure;
 
 /**
  * Returns a function that renders one message for destinations.
- * @param destinations most destinations to render for; they share the work limit of one message
+ * @param most number of destinations to render for; they share the work limit of one message
  */
-export function rendererOf(message: Message, sourceId: string, destinations = 1): Renderer {
-  let variables: Variables | undefined;
-  const budget = new MessageBudget(destinations);
-  return (destination) => {
-    const rendering = new Rendering((variables ??= messageVariables(message)), budget.next());
-    try {
-      return rendering.request(destination, message, sourceId);
-    } catch (error) {
-      if (error instanceof Failed) {
-        return { kind: 'failed', field: error.field, message: error.message };
-      }
-      return { kind: 'failed', field: 'format', message: 'it cannot be rendered' };
-    } finally {
-      budget.take(rendering.spent);
-    }
-  };
+export function rendererOf(message: Message, sourceId: string, most = 1): Renderer {
+  return renderer({ message, sourceId, most }, (destination) => kept.of(destination));
 }
 
 /**
@@ -119,9 +103,31 @@ export function renderOnce(
   destination: Target,
   compiler?: Compiler,
 ): Rendered | RenderFailure {
-  // Keeps the compiled templates for the rendering.
-  templatesOf(destination, compiler);
-  return rendererOf(message, sourceId)(destination);
+  const templatesOf = (target: Target) =>
+    compiler ? compileTemplates(target, compiler) : kept.of(target);
+  return renderer({ message, sourceId, most: 1 }, templatesOf)(destination);
+}
+
+function renderer(
+  { message, sourceId, most }: { message: Message; sourceId: string; most: number },
+  templatesOf: (destination: Target) => Templates,
+): Renderer {
+  let variables: Variables | undefined;
+  const budget = new MessageBudget(most);
+  return (destination) => {
+    const templates = templatesOf(destination);
+    const rendering = new Rendering((variables ??= messageVariables(message)), budget.next());
+    try {
+      return rendering.request(destination, templates, { message, sourceId });
+    } catch (error) {
+      if (error instanceof Failed) {
+        return { kind: 'failed', field: error.field, message: error.message };
+      }
+      return { kind: 'failed', field: 'format', message: 'it cannot be rendered' };
+    } finally {
+      budget.take(rendering.spent);
+    }
+  };
 }
 
 /** Carries a failure out of the rendering. */
@@ -143,23 +149,24 @@ class Rendering {
   ) {}
 
   /** @throws Failed */
-  request(destination: Target, message: Message, sourceId: string): Rendered {
-    const { method, format = 'default' } = destination.request ?? {};
-    const templates = templatesOf(destination);
-    const formatted = templates.body
-      ? this.#body(templates.body)
-      : formatBody(format, message, sourceId);
+  request(
+    { request }: Target,
+    { body: template, headers: templates }: Templates,
+    { message, sourceId }: { message: Message; sourceId: string },
+  ): Rendered {
+    const { method, format = 'default' } = request ?? {};
+    const formatted = template ? this.#body(template) : formatBody(format, message, sourceId);
     const body = Buffer.from(formatted.body);
     if (body.length > MAX_BODY_BYTES) {
       throw new Failed(
-        templates.body ? 'body' : 'format',
+        template ? 'body' : 'format',
         `the body is larger than ${MAX_BODY_BYTES / 1_024} KB`,
       );
     }
     let { contentType } = formatted;
     const headers = formatted.headers ?? [];
-    for (const [name, template] of templates.headers) {
-      const value = this.#header(name, template);
+    for (const [name, header] of templates) {
+      const value = this.#header(name, header);
       if (name.toLowerCase() === CONTENT_TYPE) contentType = value;
       else headers.push(name, value);
     }

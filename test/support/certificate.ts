@@ -25,12 +25,16 @@ export interface CertificateOptions {
   /** an authority may sign other certificates (default false) */
   authority?: boolean;
   name?: string;
+  /** its key is one of RSA; needs an `issuer` */
+  rsa?: boolean;
 }
 
 const HOUR_MS = 3_600_000;
 
 export function makeCertificate(options: CertificateOptions = {}): Certificate & { name: string } {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { publicKey, privateKey } = options.rsa
+    ? generateKeyPairSync('rsa', { modulusLength: 2_048 })
+    : generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const name = options.name ?? 'waypost test';
   const body = toBeSigned(options, name, publicKey);

@@ -127,10 +127,11 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
     batch === undefined ? undefined : `batches @> array[${param(batch)}::text]`,
     ...equal({ user_id: user === undefined ? undefined : storedId(user) }),
     ...equal({ last_error }),
-    code ? codeCondition(code, param) : undefined,
+    code && isFailure(code) ? codeCondition(code, param) : undefined,
     ...equal({ event }),
     status === undefined ? undefined : oneOf('status', storedStatuses(status)),
     ...equal({ destination, source, type }),
+    code && !isFailure(code) ? codeCondition(code, param) : undefined,
     attempted === undefined ? undefined : attempted ? 'made > 0' : 'made = 0',
     counted === undefined ? undefined : counted ? IS_COUNTED : `not (${IS_COUNTED})`,
     isUnderWay(status)
@@ -141,10 +142,12 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
 
 /**
  * Returns how many of the first conditions one index finds together: a status with a destination
- * has its own.
+ * has its own; a success, and whether something was attempted or is counted, have none.
  */
 export function byOneIndex({
   destination,
+  source,
+  type,
   status,
   ids,
   message,
@@ -155,16 +158,27 @@ export function byOneIndex({
   code,
   event,
 }: Filter): number {
-  const isStatusFirst = [ids, message, replay, batch, user, error, code, event].every(
-    (value) => value === undefined,
-  );
-  return isStatusFirst && status !== undefined && destination !== undefined ? 2 : 1;
+  const failure = code && isFailure(code) ? code : undefined;
+  const isAny = (values: readonly unknown[]) => values.some((value) => value !== undefined);
+  if (isAny([ids, message, replay, batch, user, error, failure, event])) return 1;
+  if (status !== undefined && destination !== undefined) return 2;
+  return isAny([status, destination, source, type]) ? 1 : 0;
 }
 
-function codeCondition({ from, to }: { from: number; to: number }, param: Parameter): string {
-  const between = `last_status between ${param(from)}::int and ${param(to)}::int`;
+interface Codes {
+  from: number;
+  to: number;
+}
+
+/** Returns whether the index of failures finds these statuses. */
+function isFailure({ from }: Codes): boolean {
+  return from >= 300;
+}
+
+function codeCondition(code: Codes, param: Parameter): string {
+  const between = `last_status between ${param(code.from)}::int and ${param(code.to)}::int`;
   // The index contains failures only.
-  return from >= 300 ? `${between} and last_status >= 300` : between;
+  return isFailure(code) ? `${between} and last_status >= 300` : between;
 }
 
 /** By so much the clock of delivery may be behind that of ingest. */

@@ -140,10 +140,38 @@ function addTo(counts: Counts, what: string, count: number): void {
 /** Adds a row of the database to counts. */
 export function addColumns(counts: Counts, columns: CountColumns): void {
   for (const kind of KINDS) addTo(counts, kind, columns[kind]);
-  for (const part of columns.took.split(' ')) {
-    const [bucket = '', count] = part.split(':');
-    if (count !== undefined) addTo(counts, TOOK + bucket, Number(count));
+  addBuckets(counts, columns.took);
+}
+
+const MINUS = 0x2d;
+const ZERO = 0x30;
+const NINE = 0x39;
+const COLON = 0x3a;
+
+/**
+ * Reads character by character, and adds each bucket once: a month of 200 destinations has millions
+ * of parts, which would take two seconds as texts.
+ */
+function addBuckets(counts: Counts, took: string): void {
+  const sums: number[] = [];
+  let bucket = 0;
+  let number = 0;
+  let sign = 1;
+  for (let at = 0; at <= took.length; at++) {
+    const code = took.charCodeAt(at);
+    if (code >= ZERO && code <= NINE) number = 10 * number + code - ZERO;
+    else if (code === MINUS) sign = -1;
+    else if (code === COLON) {
+      bucket = number;
+      number = 0;
+    } else {
+      // A space, or the end.
+      if (number > 0) sums[bucket] = (sums[bucket] ?? 0) + sign * number;
+      number = 0;
+      sign = 1;
+    }
   }
+  sums.forEach((count, each) => addTo(counts, TOOK + String(each), count));
 }
 
 export function columnsOf(counts: Counts): CountColumns {

@@ -114,6 +114,9 @@ interface Became {
 /** A message has a delivery for each destination, and few have more destinations. */
 const MOST_DESTINATIONS = 1_000;
 
+/** The filters of the destinations before it took all of the time. */
+const TOO_MUCH_WORK = 'too_much_work';
+
 async function becameOf(found: Found, { history, config }: LookupDeps, work: RequestWork) {
   const { messageId, sourceId, acceptedAt } = found.head;
   const filter = { message: messageId, source: sourceId };
@@ -128,10 +131,15 @@ async function becameOf(found: Found, { history, config }: LookupDeps, work: Req
     .map(({ data }) => data)
     .filter(({ id }) => id !== ALERTS_ID && !known.has(id));
   const source = config.source(sourceId)?.data;
-  const byTheRules = [];
+  const byTheRules: Became[] = [];
   const ask = filtersOf(found.message);
   for (const destination of others) {
-    byTheRules.push(work.measure(() => ruleOf(found.message, source, destination, ask)));
+    const { id } = destination;
+    byTheRules.push(
+      work.isSpent
+        ? { id, outcome: 'unknown', reason: TOO_MUCH_WORK }
+        : work.measure(() => ruleOf(found.message, source, destination, ask)),
+    );
     await work.pause();
   }
   return {

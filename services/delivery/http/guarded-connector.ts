@@ -1,13 +1,13 @@
 import { type LookupFunction, type Socket } from 'node:net';
 import { type X509Certificate } from 'node:crypto';
-import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
+import { type SecureContext, TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { defined } from '../../../shared/collections/defined';
 import { type AddressGuard, literalAddress } from '../../../shared/model/address-guard';
 import { type Phase } from '../../../shared/model/attempt-events';
 import { distrustedIssuer } from '../../../shared/runtime/distrusted-roots';
 import { type CertificateWatch } from './certificate-watch';
-import { type ClientTls } from './client-tls';
+import { type ClientTls, endpointContext } from './client-tls';
 import { DistrustedIssuerError } from './distrusted-issuer';
 import { EndpointFault } from './endpoint-fault';
 import { forbiddenAt, ForbiddenAddressError, ForbiddenPortError } from './forbidden-address';
@@ -114,7 +114,7 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
     // Explicit, since NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would otherwise disable it.
     rejectUnauthorized: true,
     // One for all connections: otherwise each makes its own.
-    secureContext: createSecureContext(),
+    secureContext: endpointContext(),
     lookup: vettedLookup(names, guard),
     autoSelectFamily: true,
     // undici's own cache holds sessions weakly, and one for all ports of a host.

@@ -12,7 +12,7 @@ import {
 } from '../../../shared/model/classify-response';
 import { NOT_STORED, type StoredResponse } from '../../../shared/model/stored-response';
 import { type EndpointResponse, headerOf, type ResponseHeaders, type SendResult } from './exchange';
-import { formsOf, redact, redactLocation } from './redact';
+import { formsOf, MOST_SECRETS, redact, redactLocation } from './redact';
 import { type Signal } from '../lanes/job';
 
 /**
@@ -79,14 +79,19 @@ export function judgeResponse(
   const isRefused = byStatus !== 'delivered' && says.asked !== undefined;
   const classification = isRefused ? 'rejected' : byStatus;
   const { masked } = result;
-  const secrets = masked ? [...masked.flatMap(formsOf), ...endpoint.secrets] : endpoint.secrets;
-  const stored = storedPart(response, secrets);
-  const isKept = context.keep(storedBytes(stored), classification);
+  const secrets = masked
+    ? [...masked.flatMap((each) => [...formsOf(each)]), ...endpoint.secrets]
+    : endpoint.secrets;
+  const stored = storedPart(response);
+  // Looking for secrets costs most, so that only what is kept is looked at. A mask is no longer than
+  // its secret.
+  const isKept =
+    secrets.length <= MOST_SECRETS && context.keep(storedBytes(stored), classification);
   const attempt: UrlAttempt = {
     ...asSent,
     outcome: classification,
     status,
-    response: isKept ? stored : NOT_STORED,
+    response: isKept ? redacted(stored, secrets) : NOT_STORED,
   };
   if (says.asked !== undefined) attempt.asked = says.asked;
   if (response.oddities) attempt.oddities = response.oddities;
@@ -142,15 +147,12 @@ function statusSignal(status: number, retryAfterMs: number | undefined): Signal 
   return { kind: status < 200 || status >= 500 || status === REQUEST_TIMEOUT ? 'failed' : 'ok' };
 }
 
-function storedPart(response: EndpointResponse, secrets: readonly string[]): StoredResponse {
-  return {
-    headers: keptHeaders(response.headers, secrets),
-    body: redact(response.body.toString('utf8'), secrets, response.truncated),
-    truncated: response.truncated,
-  };
+/** Returns what may be stored of a response, still with the secrets of its request. */
+function storedPart({ headers, body, truncated }: EndpointResponse): StoredResponse {
+  return { headers: keptHeaders(headers), body: body.toString('utf8'), truncated };
 }
 
-function keptHeaders(headers: ResponseHeaders, secrets: readonly string[]): Record<string, string> {
+function keptHeaders(headers: ResponseHeaders): Record<string, string> {
   const result: Record<string, string> = {};
   let left = MOST_HEADER_BYTES;
   for (const [name, value] of Object.entries(headers)) {
@@ -158,7 +160,22 @@ function keptHeaders(headers: ResponseHeaders, secrets: readonly string[]): Reco
     const text = Array.isArray(value) ? value.join(', ') : value;
     left -= name.length + text.length;
     if (left < 0) break;
-    result[name] = name === 'location' ? redactLocation(text) : redact(text, secrets);
+    result[name] = text;
   }
   return result;
+}
+
+function redacted(
+  { headers, body, truncated }: StoredResponse,
+  secrets: readonly string[],
+): StoredResponse {
+  const masked = Object.entries(headers).map(([name, text]) => [
+    name,
+    name === 'location' ? redactLocation(text) : redact(text, secrets),
+  ]);
+  return {
+    headers: Object.fromEntries(masked) as Record<string, string>,
+    body: redact(body, secrets, truncated),
+    truncated,
+  };
 }

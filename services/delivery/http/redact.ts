@@ -12,6 +12,8 @@ const LEAST_LENGTH = 4;
  * Slack's URLs.
  */
 const TOKEN_LENGTH = 12;
+/** More than real URLs and their headers have. Each takes time with each response. */
+export const MOST_SECRETS = 256;
 
 /**
  * Returns the texts to mask in responses to requests with this path (including its query) and these
@@ -40,8 +42,8 @@ export function secretTexts(
 }
 
 /** Returns the spellings of a secret in which a response may repeat it. */
-export function formsOf(text: string): string[] {
-  return [text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')];
+export function formsOf(text: string): ReadonlySet<string> {
+  return new Set([text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')]);
 }
 
 /**
@@ -69,20 +71,53 @@ function decoded(text: string): string {
  * of a secret
  */
 export function redact(text: string, secrets: readonly string[], cut = false): string {
-  let result = text;
-  for (const secret of secrets) {
-    if (result.includes(secret)) result = result.replaceAll(secret, MASK);
-  }
-  return cut ? redactEnd(result, secrets) : result;
+  return secrets.reduce((masked, secret) => maskOne(masked, secret, cut), text);
 }
 
-function redactEnd(text: string, secrets: readonly string[]): string {
-  for (const secret of secrets) {
-    for (let length = Math.min(secret.length, text.length); length >= LEAST_LENGTH; length--) {
-      if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + MASK;
-    }
+/**
+ * Takes time by the length of both texts, whatever they are (Knuth, Morris and Pratt): an endpoint
+ * chooses its response, and its URL too. Node's own search multiplies the lengths at worst.
+ */
+function maskOne(text: string, secret: string, cut: boolean): string {
+  // Most responses repeat nothing.
+  if (!text.includes(secret.slice(0, LEAST_LENGTH))) return text;
+  const overlaps = overlapsIn(secret);
+  let masked = '';
+  let copied = 0;
+  /** characters of the secret with which the text ends so far */
+  let found = 0;
+  for (let at = 0; at < text.length; at++) {
+    found = continued(found, text.charCodeAt(at), secret, overlaps);
+    if (found < secret.length) continue;
+    masked += text.slice(copied, at + 1 - found) + MASK;
+    copied = at + 1;
+    found = 0;
   }
-  return text;
+  const isBegun = cut && found >= LEAST_LENGTH;
+  return masked + (isBegun ? text.slice(copied, -found) + MASK : text.slice(copied));
+}
+
+/** Returns for each beginning of a secret how much of it repeats at its own end. */
+function overlapsIn(secret: string): readonly number[] {
+  const overlaps = [0];
+  let found = 0;
+  for (let at = 1; at < secret.length; at++) {
+    found = continued(found, secret.charCodeAt(at), secret, overlaps);
+    overlaps.push(found);
+  }
+  return overlaps;
+}
+
+/** Returns how much of a secret is found after the next character. */
+function continued(
+  found: number,
+  next: number,
+  secret: string,
+  overlaps: readonly number[],
+): number {
+  let known = found;
+  while (known > 0 && secret.charCodeAt(known) !== next) known = overlaps[known - 1] ?? 0;
+  return secret.charCodeAt(known) === next ? known + 1 : 0;
 }
 
 /**

@@ -235,19 +235,44 @@ describe('metadata services of clouds', () => {
     'fe80::/10',
   ];
   const isIPv4 = (address: string) => address.includes('.');
+  /** As their clouds name them, and not as the guard does. */
+  const SERVICES = [
+    ['most clouds', '169.254.169.254'],
+    ['Amazon EC2', 'fd00:ec2::254'],
+    ['Amazon ECS', '169.254.170.2'],
+    ['Amazon EKS', '169.254.170.23'],
+    ['Amazon EKS', 'fd00:ec2::23'],
+    ['Azure', '168.63.129.16'],
+    ['Google', 'fd20:ce::254'],
+    ['Google GKE', '169.254.169.252'],
+    ['Oracle', 'fd00:c1::a9fe:a9fe'],
+    ['Oracle', '192.0.0.192'],
+    ['Akamai', 'fd00:a9fe:a9fe::1'],
+    ['OpenStack', 'fe80::a9fe:a9fe'],
+    ['Scaleway', '169.254.42.42'],
+    ['Scaleway', 'fd00:42::42'],
+    ['Alibaba', '100.100.100.200'],
+    ['Alibaba', 'fd00:100::100:200'],
+    ['Tencent', '169.254.0.23'],
+  ] as const;
+  const ADDRESSES = SERVICES.map(([, address]) => address);
 
-  test.each(METADATA_ADDRESSES)('%s is refused, also within allowed networks', (address) => {
+  test('the guard knows these services, and no others', () => {
+    expect([...METADATA_ADDRESSES].sort()).toEqual([...ADDRESSES].sort());
+  });
+
+  test.each(SERVICES)('of %s, %s is refused, also within allowed networks', (_, address) => {
     expect(guard(address)).toBe('metadata service');
     expect(createAddressGuard(WIDE)(address)).toBe('metadata service');
   });
 
-  test.each(METADATA_ADDRESSES)('%s is allowed by its exact address alone', (address) => {
+  test.each(ADDRESSES)('%s is allowed by its exact address alone', (address) => {
     const bits = isIPv4(address) ? 32 : 128;
     expect(createAddressGuard([`${address}/${bits}`])(address)).toBeUndefined();
     expect(createAddressGuard([`${address}/${bits - 1}`])(address)).toBe('metadata service');
   });
 
-  test.each(METADATA_ADDRESSES.filter(isIPv4))('%s is refused in its IPv6 forms', (address) => {
+  test.each(ADDRESSES.filter(isIPv4))('%s is refused in its IPv6 forms', (address) => {
     expect(createAddressGuard(WIDE)(`::ffff:${address}`)).toBe('metadata service');
     expect(createAddressGuard(WIDE)(`64:ff9b::${address}`)).toBe('metadata service');
   });

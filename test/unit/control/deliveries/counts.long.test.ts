@@ -79,6 +79,10 @@ test('counting stops at a limit, also of deliveries examined with combined filte
   expect(await totalOf('destination=dst_many&type=page')).toEqual({ count: 0, exact: false });
   // Newer ones of another destination have the same status.
   expect(await totalOf('destination=dst_1&status=delivered')).toEqual({ count: 1, exact: true });
+  // No index finds these: the newest deliveries are looked at, and not all of the history.
+  for (const filter of ['attempted=false', 'counted=false', 'code=204', 'code=1xx']) {
+    expect([filter, await totalOf(filter)]).toEqual([filter, { count: 0, exact: false }]);
+  }
 });
 
 test('test sends and alerts are no traffic, and a list of what is counted leaves them out', async () => {

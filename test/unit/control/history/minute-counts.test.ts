@@ -132,6 +132,16 @@ test('a row of the database has all counts, and rows are added', () => {
   });
 });
 
+test('the buckets of a month are added once, and not part by part', () => {
+  const counts: Counts = new Map();
+  const set = jest.spyOn(counts, 'set');
+  const hour = Array.from({ length: 25 }, (_, i) => `${String(20 + i)}:${String(i + 1)}`);
+  const took = Array<string[]>(720).fill(hour).flat().join(' ');
+  addColumns(counts, { ...columnsOf(new Map()), took });
+  expect(set.mock.calls.length).toBeLessThan(50);
+  expect([counts.get('took:20'), counts.get('took:44')]).toEqual([720, 18_000]);
+});
+
 describe('a percentile', () => {
   const buckets = (times: number[]) => {
     const sums = new CountSums();

@@ -187,6 +187,25 @@ test('an endpoint that speaks HTTP/2 only is told so', async () => {
   expect(result).toMatchObject({ ok: false, error: { code: 'tls', message } });
 });
 
+describe.each<[string, EndpointTls<string> | undefined]>([
+  ['the authorities of Node', undefined],
+  ['an authority of its own', { ca: CA.cert }],
+  ['a client certificate', tlsOf(ANN)],
+])('with %s', (_, pem) => {
+  test.each<[string, tls.TlsOptions]>([
+    [
+      'of a length that it chooses',
+      { maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: 'auto' },
+    ],
+    ['of 8,192 bits', { minVersion: 'TLSv1.3', ecdhCurve: 'ffdhe8192' }],
+  ])('an endpoint gets no keys out of numbers %s', async (__, exchange) => {
+    const { key, cert } = makeCertificate({ name: 'the server', issuer: CA, rsa: true });
+    await listen({ key, cert, requestCert: false, ...exchange });
+    const message = expect.stringContaining('the endpoint refused the handshake') as string;
+    expect(await post(pem)).toMatchObject({ ok: false, error: { code: 'tls', message } });
+  });
+});
+
 test('an endpoint that does not speak TLS is told so', async () => {
   const plain = await startRawReceiver(() => () => undefined, {
     onConnection: writes(['HTTP/1.1 400 Bad Request\r\n\r\n']),
