@@ -21,14 +21,14 @@ import { createLog } from '../../shared/telemetry/log';
 import { memoryDatabase } from '../support/database';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
-import { setFetchQuota } from '../support/quotas';
+import { setQuota } from '../support/quotas';
 import { aDelivery } from '../support/factories';
 import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 /**
- * A broker that throttles: it answers a fetch beyond the quota without any partition. Each test
- * reads about 1.5 times the bytes that the quota allows in one burst. The tests run concurrently,
- * because they mostly wait.
+ * A broker that throttles: it answers a fetch beyond the quota without any partition, and nothing on
+ * a connection that wrote too much. Each test reads or writes about 1.5 times the bytes that the
+ * quota allows in one burst. The tests run concurrently, because they mostly wait.
  */
 
 const RECORDS = 400;
@@ -56,7 +56,9 @@ let clients = 0;
 /** Opens a connection with a fresh quota. */
 async function throttled(): Promise<Kafka> {
   const clientId = `${throttledClient}-${String(++clients)}`;
-  await setFetchQuota(process.env.KAFKA_BROKERS!, `waypost-${clientId}`, BYTES_PER_SECOND);
+  for (const name of ['consumer_byte_rate', 'producer_byte_rate'] as const) {
+    await setQuota(process.env.KAFKA_BROKERS!, `waypost-${clientId}`, name, BYTES_PER_SECOND);
+  }
   const kafka = await connectKafka(settings, { clientId, log });
   opened.push(kafka);
   return kafka;
@@ -218,6 +220,53 @@ test.concurrent(
     expect(ended.matched).toBe(RECORDS);
     await replays.stop();
     await database.close();
+  },
+  300_000,
+);
+
+test.concurrent(
+  'a throttled member of a group reads each record once',
+  async () => {
+    await fill(numbers.map((i) => ({ topic: 'webhooks', key: String(i), value: filler })));
+    const kafka = await throttled();
+    const read: number[] = [];
+    const consumption = await kafka.consume({
+      group: 'throttled',
+      topics: ['webhooks'],
+      onRecord: (record) => {
+        read.push(record.offset);
+        record.done();
+        return 'accepted';
+      },
+      onFatal,
+    });
+    await eventually(() => expect(read.length).toBeGreaterThanOrEqual(RECORDS), {
+      deadlineMs: 240_000,
+    });
+    await eventually(async () =>
+      expect(await kafka.committed('throttled', 'webhooks')).toEqual([RECORDS]),
+    );
+    await consumption.stop(5_000);
+    expect(read).toEqual(numbers);
+  },
+  300_000,
+);
+
+test.concurrent(
+  'a throttled producer writes each record once',
+  async () => {
+    const kafka = await throttled();
+    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+    // Not more at once than ingest would gather into a request.
+    for (let i = 0; i < RECORDS; i += BATCH) {
+      await producer.send(
+        numbers
+          .slice(i, i + BATCH)
+          .map((number) => ({ topic: 'attempts', key: String(number), value: filler })),
+      );
+    }
+    await producer.close(1_000);
+    expect(await kafka.ranges('attempts')).toMatchObject([{ low: 0, high: RECORDS }]);
   },
   300_000,
 );

@@ -1,14 +1,18 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
+/** What a quota limits, as Kafka names it. */
+type Quota = 'consumer_byte_rate' | 'producer_byte_rate';
+
 /**
- * Sets the fetch quota of a client at a broker by Kafka's AlterClientQuotas (key 49, version 0),
- * which kafkajs lacks.
+ * Sets a quota of a client at a broker by Kafka's AlterClientQuotas (key 49, version 0), which
+ * kafkajs lacks.
  * @param bytesPerSecond undefined removes the quota
  */
-export async function setFetchQuota(
+export async function setQuota(
   brokers: string,
   clientId: string,
+  name: Quota,
   bytesPerSecond?: number,
 ): Promise<void> {
   const [host, port] = brokers.split(',')[0]!.split(':');
@@ -28,7 +32,7 @@ export async function setFetchQuota(
     text('client-id'),
     text(clientId),
     int32(1),
-    text('consumer_byte_rate'),
+    text(name),
     quota,
     remove,
     validateOnly,

@@ -26,6 +26,13 @@ export async function jarList(pom: string): Promise<string> {
   }
 }
 
+/** Returns a POM with another version of Kafka. @throws Error if it names none */
+export function withKafka(pom: string, version: string): string {
+  const named = /(<artifactId>kafka_[\d.]+<\/artifactId>\s*<version>)[^<]+/;
+  if (!named.test(pom)) throw new Error('the POM names no version of Kafka');
+  return pom.replace(named, `$1${version}`);
+}
+
 /** @param file in the layout of a repository: group/parts/artifact/version/name */
 async function lineOf(folder: string, file: string): Promise<string> {
   const parts = file.split('/');

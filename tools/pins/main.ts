@@ -5,14 +5,14 @@ import { JAR_LIST } from '../../dev/kafka/jar-list';
 import { ROOT } from '../../shared/runtime/repo-root';
 import { runMain } from '../harness/run-main';
 import { foreignPins, missingPlatforms, pinnedImages, repin, unresolvedTags } from './images';
-import { jarList } from './jars';
+import { jarList, withKafka } from './jars';
 
 /**
  * Keeps the versions that are pinned outside package-lock.json:
  *
  *     node dist/tools/pins/main.js images            writes the digest that each tag has now (needs docker)
  *     node dist/tools/pins/main.js images --check    pulls each image by its digest, and fails if one has none or does not pull
- *     node dist/tools/pins/main.js jars              writes the list of the broker's jars from pom.xml (needs Maven)
+ *     node dist/tools/pins/main.js jars [VERSION]    writes the list of the broker's jars from pom.xml, after the version of Kafka there (needs Maven)
  */
 
 const FILES = [
@@ -21,8 +21,9 @@ const FILES = [
   'deploy/helm/waypost/values.yaml',
   '.github/workflows/containers.yml',
 ];
+const POM = join(ROOT, 'deploy', 'kafka', 'pom.xml');
 const RESOLVE = '`node dist/tools/pins/main.js images`';
-const USAGE = 'Usage: node dist/tools/pins/main.js images [--check] | jars';
+const USAGE = 'Usage: node dist/tools/pins/main.js images [--check] | jars [VERSION]';
 
 const docker = (...args: string[]) =>
   execFileSync('docker', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
@@ -82,7 +83,8 @@ function checkImages(): string[] {
 runMain(async () => {
   const [what, option] = process.argv.slice(2);
   if (what === 'jars') {
-    writeFileSync(JAR_LIST, await jarList(join(ROOT, 'deploy', 'kafka', 'pom.xml')));
+    if (option !== undefined) writeFileSync(POM, withKafka(readFileSync(POM, 'utf8'), option));
+    writeFileSync(JAR_LIST, await jarList(POM));
     return true;
   }
   if (what !== 'images') throw new Error(USAGE);

@@ -18,7 +18,7 @@ const RETRY_MS = 200;
 
 interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
   membership: Membership;
-  leaders: Pick<Leaders, 'offsets' | 'boundsOf' | 'endOfKnown'>;
+  leaders: Pick<Leaders, 'offsets' | 'boundsOf' | 'endOfKnown' | 'isDeleted'>;
   prefix: string;
   /** @throws if the coordinator does not answer */
   readCommitted: (places: readonly TopicPartition[]) => Promise<CommittedPartition[]>;
@@ -33,6 +33,8 @@ interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'on
    * @param cut.from the first of them
    */
   onCut: (partition: Partition, cut: { offsets: number; from: number }) => void;
+  /** called with the number of records that were read of a partition whose topic was deleted */
+  onDeleted: (partition: Partition, offsets: number) => void;
   /** called when a partition begins anew at its commit that this member has begun before */
   onRestart: (partition: Partition, from: number) => void;
   log: Log;
@@ -108,7 +110,7 @@ export class AssignedPartitions {
       const isHeld = partition?.drained === false;
       if (isHeld || this.parts.rebalanceListener?.isDraining(number)) continue;
       membership.draining.delete(id);
-      partition?.fence();
+      if (partition) this.#release(partition);
       this.partitions.delete(id);
     }
     if (membership.draining.size === 0 && !this.parts.stopping()) membership.released();
@@ -149,6 +151,15 @@ export class AssignedPartitions {
     if (lost > 0) this.parts.onExpired(partition, lost);
     partition.position.goBack(Math.max(partition.position.next, partition.offsets.readFrom));
     partition.position.skipTo(bounds.low);
+  }
+
+  /** It may be drained because its topic was deleted, and then nobody compares its position. */
+  #release(partition: Partition): void {
+    partition.fence();
+    const { leaders, prefix, onDeleted } = this.parts;
+    const { topicId, next } = partition.position;
+    const { topic } = placeOf(partition, prefix);
+    if (next > 0 && leaders.isDeleted(topic, topicId)) onDeleted(partition, next);
   }
 
   /** Drains the partitions that are no longer assigned. */

@@ -152,6 +152,10 @@ export class KafkaConsumption implements Consumption {
       onReadable: () => this.#fetcher.wake(),
       onExpired: (partition, offsets) => this.#expired(partition, offsets),
       onCut: (partition, cut) => this.#cut(partition, cut),
+      onDeleted: ({ topic, number: partition }, offsets) => {
+        log.error({ group: options.group, topic, partition, offsets }, 'consumer.log_cut');
+        this.#meter.cut(topic, offsets);
+      },
       onRestart: ({ topic, number: partition }, from) =>
         options.onRestart?.({ topic, partition, from }),
       log,

@@ -71,6 +71,16 @@ export class Leaders {
     return this.#topics.get(topic)?.partitions.length ?? 0;
   }
 
+  /**
+   * Returns whether a topic was deleted since it had this id. It may have been made again.
+   * @param id empty: not known
+   */
+  isDeleted(topic: string, id: string): boolean {
+    const found = this.#topics.get(topic);
+    if (found === undefined || id === '') return false;
+    return found.errorCode === 0 ? found.id !== id : found.errorCode === ERROR.unknownTopic;
+  }
+
   placesOf(topic: string): TopicPartition[] {
     return Array.from({ length: this.count(topic) }, (_, number) => ({ topic, number }));
   }

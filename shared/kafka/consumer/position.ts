@@ -105,6 +105,11 @@ export class Position {
     return this.#era;
   }
 
+  /** id of the topic that it was last asked of; empty before the first fetch */
+  get topicId(): string {
+    return this.#topicId;
+  }
+
   /** Fetches nothing until `goOn`. */
   rest(): void {
     this.#rests = true;

@@ -196,7 +196,7 @@ export class RecordAccumulator {
         const items = from.flatMap((queue) => queue.withdraw(() => true));
         this.#giveBack(items, { place: topic.name, error, refused });
       }
-      if (topic.unplaced > 0) this.stale = true;
+      if (topic.unplaced > 0 || topic.backoff.error !== undefined) this.stale = true;
     }
     return refused;
   }

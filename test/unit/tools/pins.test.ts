@@ -9,6 +9,7 @@ import {
   repin,
   unresolvedTags,
 } from '../../../tools/pins/images';
+import { withKafka } from '../../../tools/pins/jars';
 
 const OLD = `sha256:${'a'.repeat(64)}`;
 const NEW = `sha256:${'b'.repeat(64)}`;
@@ -51,6 +52,16 @@ test('A digest counts only if it was resolved from its registry', () => {
   expect(foreignPins(`    # pin: resolved on 2026-11-26\n${image}`)).toEqual([]);
 });
 
+test('A POM gets another version of Kafka, and keeps those of everything else', () => {
+  const pom = readFileSync(join(ROOT, 'deploy', 'kafka', 'pom.xml'), 'utf8');
+  const version = kafkaVersion(readJarList());
+  expect(withKafka(pom, '3.9.2')).toBe(
+    pom.replace(`<version>${version}</version>`, '<version>3.9.2</version>'),
+  );
+  expect(withKafka(withKafka(pom, '3.9.2'), version)).toBe(pom);
+  expect(() => withKafka('<project/>', '3.9.2')).toThrow('the POM names no version of Kafka');
+});
+
 test.each(['Dockerfile', 'docker-compose.yml'])('No digest in %s has another origin', (file) => {
   expect(foreignPins(readFileSync(join(ROOT, file), 'utf8'))).toEqual([]);
 });
@@ -64,6 +75,16 @@ test('A manifest of one platform, or of the wrong ones, does not serve the relea
   expect(
     missingPlatforms({ mediaType: 'application/vnd.oci.image.manifest.v1+json' }),
   ).toHaveLength(2);
+});
+
+test('A POM gets another version of Kafka, and keeps those of everything else', () => {
+  const pom = readFileSync(join(ROOT, 'deploy', 'kafka', 'pom.xml'), 'utf8');
+  const version = kafkaVersion(readJarList());
+  expect(withKafka(pom, '3.9.2')).toBe(
+    pom.replace(`<version>${version}</version>`, '<version>3.9.2</version>'),
+  );
+  expect(withKafka(withKafka(pom, '3.9.2'), version)).toBe(pom);
+  expect(() => withKafka('<project/>', '3.9.2')).toThrow('the POM names no version of Kafka');
 });
 
 test.each(['Dockerfile', 'docker-compose.yml'])(

@@ -14,7 +14,7 @@ const LAST = { offset: 4, epoch: 0, timestamp: 1_000 };
 async function setUp(options: {
   committed?: number;
   metadata?: string;
-  log: Bounds & { led?: boolean };
+  log: Bounds & { led?: boolean; isDeleted?: boolean };
   /** where the log departs from what was read; undefined: the look-up takes longer than the test */
   cutAt?: () => number | undefined;
   /** waits before the answer with the commits */
@@ -24,6 +24,7 @@ async function setUp(options: {
   const { metadata = '', log, cutAt = () => undefined, hold } = options;
   const missed: number[] = [];
   const cut: { offsets: number; from: number }[] = [];
+  const deleted: number[] = [];
   const restarted: { number: number; from: number }[] = [];
   const asked: TopicPartition[][] = [];
   let looks = 0;
@@ -40,6 +41,7 @@ async function setUp(options: {
         const end = cutAt();
         return end === undefined ? new Promise(() => undefined) : led(end);
       },
+      isDeleted: () => log.isDeleted === true,
     },
     prefix: '',
     readCommitted: async (places) => {
@@ -53,6 +55,7 @@ async function setUp(options: {
     onReadable: () => undefined,
     onExpired: (_, offsets) => missed.push(offsets),
     onCut: (_, { offsets, from }) => cut.push({ offsets, from }),
+    onDeleted: (_, offsets) => deleted.push(offsets),
     onRestart: ({ number }, from) => restarted.push({ number, from }),
     log: createLog('test', 'silent'),
   });
@@ -61,7 +64,8 @@ async function setUp(options: {
     expect(assigned.partitions.has(ID)).toBe(true);
     return assigned.partitions.get(ID)!;
   });
-  return { membership, assigned, partition, missed, cut, restarted, asked, looks: () => looks };
+  const noted = { missed, cut, deleted, restarted, asked };
+  return { membership, assigned, partition, ...noted, looks: () => looks };
 }
 
 test('a new owner asks for the commits of its new partitions alone', async () => {
@@ -91,6 +95,17 @@ test('a moving partition whose log was cut is claimed until its work is done', a
   partition.acknowledged(partition.commit(Infinity)!);
   assigned.letGo();
   expect(membership.draining.size).toBe(0);
+});
+
+test.each([
+  ['its topic was deleted: what was read of it is gone', true, [5]],
+  ['another member is to read it', false, []],
+])('a partition is released because %s', async (_, isDeleted, expected) => {
+  const { assigned, deleted } = await setUp({ log: { low: 0, high: 10, isDeleted } });
+  assigned.enter('member', new Map());
+  assigned.letGo();
+  expect(assigned.partitions.size).toBe(0);
+  expect(deleted).toEqual(expected);
 });
 
 test('a cut partition without a leader goes on at its cut later, not at 0', async () => {

@@ -54,6 +54,8 @@ const STOP_MS = 20_000;
 /** The longest time between two looks of a consumer at its session. */
 const LOOK_MS = 1_500;
 const LAG_MS = 10_000;
+/** The longest time between the deletion of a topic and its creation. */
+const MISSING_MS = 5_000;
 /** By this the clock of the machine is set. */
 const CLOCK_STEPS_MS = [-3_600_000, -70_000, 70_000, 3_600_000];
 
@@ -175,29 +177,49 @@ export class GroupWorld {
     this.#changed();
   }
 
-  /** Cuts logs, or makes a topic again, and appends other records, perhaps before anyone reads. */
+  /** Cuts a log, or makes a topic again, and appends other records, perhaps before anyone reads. */
   #cutSome(): void {
     const random = this.#random;
-    const kind = random.one(['election', 'power cut', 'restored', 'made again']);
     const [topic] = random.shuffled([...this.#world.counts.keys()]);
-    const ids = this.#ids().filter((id) => id.startsWith(`${String(topic)}/`));
-    for (const id of kind === 'made again' ? ids : [random.one(ids)]) {
-      const log = this.#logs.get(id)!;
-      log.cut(kind === 'made again' ? 0 : random.between(0, log.end));
-      if (kind === 'made again') {
-        log.epoch = 0;
-        this.#coordinator.committed.delete(id);
-      } else if (kind !== 'restored') {
-        log.epoch++;
-      }
-      log.append(random.between(0, 12), () => this.#stamp());
-    }
-    if (kind === 'made again') {
-      this.#world.topicIds.set(String(topic), `${String(topic)}-${String(this.#time.now)}`);
-    } else if (kind !== 'election') {
-      this.#world.starts++;
-    }
+    const kind = random.one(['election', 'power cut', 'restored', 'made again']);
+    const ids = this.#idsOf(topic!);
+    // It may be missing: it is made soon.
+    if (ids.length === 0) return;
+    if (kind === 'made again') return this.#makeAgain(topic!);
+    const log = this.#logs.get(random.one(ids))!;
+    log.cut(random.between(0, log.end));
+    if (kind !== 'restored') log.epoch++;
+    if (kind !== 'election') this.#world.starts++;
+    this.#append(log);
     this.#changed();
+  }
+
+  /** Deletes a topic, and makes it with another number of partitions, at once or soon. */
+  #makeAgain(topic: string): void {
+    const { counts, topicIds } = this.#world;
+    for (const id of this.#idsOf(topic)) {
+      this.#coordinator.committed.delete(id);
+      const log = this.#logs.get(id)!;
+      log.cut(0);
+      log.epoch = 0;
+    }
+    counts.set(topic, 0);
+    this.#changed();
+    const make = () => {
+      counts.set(topic, this.#random.between(1, 6));
+      topicIds.set(topic, `${topic}-${String(this.#time.now)}`);
+      for (const id of this.#idsOf(topic)) {
+        if (!this.#logs.has(id)) this.#logs.set(id, new ModelLog());
+        this.#append(this.#logs.get(id)!);
+      }
+      this.#changed();
+    };
+    if (this.#random.next() < 0.5) make();
+    else setTimeout(make, this.#random.between(0, MISSING_MS));
+  }
+
+  #append(log: ModelLog): void {
+    log.append(this.#random.between(0, 12), () => this.#stamp());
   }
 
   #grow(): void {
@@ -227,6 +249,10 @@ export class GroupWorld {
     return [...this.#world.counts].flatMap(([topic, count]) =>
       Array.from({ length: count }, (_, number) => `${topic}/${String(number)}`),
     );
+  }
+
+  #idsOf(topic: string): string[] {
+    return this.#ids().filter((id) => id.startsWith(`${topic}/`));
   }
 
   #produce(): void {

@@ -1,8 +1,10 @@
+import { type GroupRequests } from '../../../../shared/kafka/consumer/brokers';
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
 import { Member } from '../../../../shared/kafka/consumer/member';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 import { Position } from '../../../../shared/kafka/consumer/position';
+import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { fewerCases, seedOf, seedRanges } from '../../../support/cases';
 import { GroupWorld, type Options } from './group-simulation';
 import { VirtualTime } from './virtual-time';
@@ -91,6 +93,36 @@ test('the simulation finds a member that reads on without its session', async ()
     parts.onHeard(1, performance.now());
   });
   const problem = /after its session/;
+  expect(await failing({ mixed: false }, [0, 500], problem)).toContainEqual(
+    expect.stringMatching(problem),
+  );
+});
+
+/** Lets members take the answer that they are no members of the generation for another one. */
+function mistakeTheEndFor(other: number): void {
+  const isEnd = (code: number) => code === ERROR.unknownMember || code === ERROR.illegalGeneration;
+  const heard = (code: number) => (isEnd(code) ? other : code);
+  const join = Member.prototype.join;
+  jest.spyOn(Member.prototype, 'join').mockImplementation(function (this: Member) {
+    const { parts } = this as unknown as { parts: { requests: GroupRequests } };
+    const { requests } = parts;
+    parts.requests = {
+      ...requests,
+      heartbeat: async (member) => heard(await requests.heartbeat(member)),
+      commit: async (member, commits) => {
+        const answers = await requests.commit(member, commits);
+        return answers.map((answer) => ({ ...answer, errorCode: heard(answer.errorCode) }));
+      },
+    };
+    join.call(this);
+  });
+}
+
+test.each([
+  ['ignores the end of its session', ERROR.notCoordinator, /not settled: Empty/],
+  ['takes the end of its session for its prolongation', 0, /after its session/],
+])('the simulation finds a member that %s', async (_, other, problem) => {
+  mistakeTheEndFor(other);
   expect(await failing({ mixed: false }, [0, 500], problem)).toContainEqual(
     expect.stringMatching(problem),
   );

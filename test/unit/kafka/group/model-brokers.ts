@@ -23,7 +23,7 @@ export interface World {
   counts: Map<string, number>;
   /** what one of two brokers still says about `counts` until then */
   lag?: { counts: ReadonlyMap<string, number>; untilMs: number };
-  /** by topic/partition */
+  /** by topic/partition, also those of partitions that their topic no longer has */
   logs: ReadonlyMap<string, ModelLog>;
   /** by topic; another one after the topic was made again */
   topicIds: Map<string, string>;
@@ -118,20 +118,28 @@ export class ModelBrokers implements ConsumerBrokers {
   ) {
     await this.#answer(this.#slowMs);
     return places.map(({ topic, number, leaderEpoch }) => {
-      const log = this.world.logs.get(`${topic}/${String(number)}`)!;
-      const offset = atMs === EARLIEST ? 0 : atMs === LATEST ? log.end : log.firstSince(atMs);
-      return { topic, number, errorCode: errorOf(log, leaderEpoch, 0), offset };
+      const log = this.#logOf(topic, number);
+      const errorCode = log ? errorOf(log, leaderEpoch, 0) : ERROR.unknownTopic;
+      const end = atMs === LATEST ? log?.end : log?.firstSince(atMs);
+      return { topic, number, errorCode, offset: atMs === EARLIEST ? 0 : (end ?? -1) };
     });
   }
 
   async epochEnd(_node: number, place: { topic: string; number: number }, epoch: number) {
     await this.#answer(this.#slowMs);
-    const log = this.world.logs.get(`${place.topic}/${String(place.number)}`)!;
-    return { ...place, errorCode: 0, offset: log.endOfEpoch(epoch) };
+    const log = this.#logOf(place.topic, place.number);
+    const errorCode = log ? 0 : ERROR.unknownTopic;
+    return { ...place, errorCode, offset: log?.endOfEpoch(epoch) ?? -1 };
   }
 
   disconnect(): Promise<void> {
     return Promise.resolve();
+  }
+
+  /** Returns the log of a partition; undefined if its topic does not have it. */
+  #logOf(topic: string, number: number): ModelLog | undefined {
+    const { logs, counts } = this.world;
+    return number < (counts.get(topic) ?? 0) ? logs.get(`${topic}/${String(number)}`) : undefined;
   }
 
   async #fetch(input: FetchInput, isOpen: () => boolean): Promise<FetchedPartition[]> {
@@ -149,7 +157,7 @@ export class ModelBrokers implements ConsumerBrokers {
     return topics.flatMap(({ topic: id, partitions }) => {
       const [topic] = [...this.world.topicIds].find(([, each]) => each === id) ?? [];
       return partitions.map(({ partition, leaderEpoch, offset }) => {
-        const log = this.world.logs.get(`${String(topic)}/${String(partition)}`);
+        const log = this.#logOf(String(topic), partition);
         const errorCode = errorOf(log, leaderEpoch, offset);
         const records = log && errorCode === 0 ? log.read(offset, MOST_IN_A_FETCH) : [];
         const next = records.length > 0 ? offset + records.length : undefined;

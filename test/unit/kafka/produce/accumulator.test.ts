@@ -99,6 +99,18 @@ describe('a topic that was made again', () => {
     expect([...accumulator.blocked(40_000)]).toEqual([]);
   });
 
+  test('is looked for until it is there, also while nothing is written to it', () => {
+    const { accumulator, learn } = start();
+    for (let now = 0; now < 2_000; now += 100) {
+      learn([], now, UNKNOWN_TOPIC);
+      expect(accumulator.stale).toBe(true);
+    }
+    expect([...accumulator.blocked(2_000)]).toMatchObject([{ topic: 't' }]);
+    learn([BROKER_B], 2_000);
+    expect([...accumulator.blocked(2_000)]).toEqual([]);
+    expect(accumulator.stale).toBe(false);
+  });
+
   test('with more partitions uses them all', () => {
     const { accumulator, learn, put } = start();
     learn([BROKER_A, BROKER_A, BROKER_A, BROKER_A, BROKER_A, BROKER_A], 5);
