@@ -25,7 +25,9 @@ export class Audiences {
   #stopping = false;
   #status: BatchProducer | undefined;
   #queries: QueryServer | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #isStarted = false;
+  /** while the pipeline is open */
+  #reporting: NodeJS.Timeout | undefined;
   readonly #reported = new Map<string, string>();
 
   constructor(private readonly options: PipelineOptions) {}
@@ -51,7 +53,7 @@ export class Audiences {
     deletions.onDeletion(() => void this.#change());
     await this.#queries.start();
     await this.#change();
-    this.#timer = setInterval(() => this.#report(), STATUS_EVERY_MS);
+    this.#isStarted = true;
   }
 
   notLive(): string[] {
@@ -59,16 +61,16 @@ export class Audiences {
   }
 
   notReady(): string[] {
-    if (!this.#timer) return ['starting'];
+    if (!this.#isStarted) return ['starting'];
     const joined = (this.pipeline?.consumptions ?? []).every((consumption) => consumption.joined);
     return joined ? [] : ['not yet in its consumer groups'];
   }
 
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
-    clearInterval(this.#timer);
     await this.#queries?.stop();
     await this.#changing;
+    clearInterval(this.#reporting);
     await this.pipeline?.close(deadlineMs - 1_000);
     await this.#status?.close(500);
   }
@@ -82,12 +84,16 @@ export class Audiences {
         if (wanted) {
           this.pipeline = await Pipeline.open(this.options);
           this.#hasProfiles = true;
+          this.#reporting = setInterval(() => this.#report(), STATUS_EVERY_MS);
           this.options.log.info('pipeline.opened');
           return;
         }
         const { pipeline } = this;
+        clearInterval(this.#reporting);
         this.pipeline = undefined;
         await pipeline?.close(CLOSE_PIPELINE_MS);
+        // Of the last definition, which is deleted now.
+        this.#report();
         this.options.log.info('pipeline.closed');
       })
       .catch(this.options.onFatal);

@@ -20,7 +20,7 @@ const TIMEOUTS: Timeouts = {
   /** Enough for 500 KB over a slow mobile network. */
   requestTimeout: 60_000,
   timeout: 60_000,
-  connectionsCheckingInterval: 2_000,
+  connectionsCheckingInterval: 5_000,
 };
 /**
  * A browser sends all cookies of the site's domain to an ingest below it, and proxies add headers

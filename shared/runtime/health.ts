@@ -107,7 +107,7 @@ const TIMEOUTS: Timeouts = {
   headersTimeout: 5_000,
   requestTimeout: 10_000,
   timeout: 10_000,
-  connectionsCheckingInterval: 2_000,
+  connectionsCheckingInterval: 10_000,
 };
 
 /** The health of each service of a process by its name; undefined: it has not opened its port yet. */

@@ -13,7 +13,7 @@ const TIMEOUTS: Timeouts = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   timeout: 60_000,
-  connectionsCheckingInterval: 2_000,
+  connectionsCheckingInterval: 5_000,
 };
 
 /**

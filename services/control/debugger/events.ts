@@ -84,7 +84,7 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   const { isOnlyProcess } = options;
   const deletions = new Periodic(isOnlyProcess ? FREE_EVERY_MS : DELETIONS_EVERY_MS, async () => {
     // No user can be deleted while the database is away.
-    if (!isOnlyProcess) await history.learnDeletions().catch(() => undefined);
+    await history.learnDeletions().catch(() => undefined);
     if (forgotten.latestSeq === purged) return;
     purged = forgotten.latestSeq;
     ring.purge();

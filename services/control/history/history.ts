@@ -116,13 +116,20 @@ export class History {
       this.#inTurn(() => recordDeletion(database, deletion)),
     );
     if (rows > 0) this.#deliveries.cleanUpSoon();
-    await this.learnDeletions();
+    await this.ask((database) => this.#refreshForgotten(database));
     return rows;
   }
 
   /** Reads the deletions that other processes wrote. @throws Problem `unavailable` */
   async learnDeletions(): Promise<void> {
-    await this.ask((database) => this.forgotten.refresh(database, this.options.now()));
+    await this.ask(async (database) => {
+      // An embedded database has one process, which knows its own.
+      if (database.kind === 'server') await this.#refreshForgotten(database);
+    });
+  }
+
+  #refreshForgotten(database: Database): Promise<void> {
+    return this.forgotten.refresh(database, this.options.now());
   }
 
   /**
@@ -150,7 +157,7 @@ export class History {
       database = await open();
       await migrate(database);
       await this.#deliveries.open(database);
-      await this.forgotten.refresh(database, this.options.now());
+      await this.#refreshForgotten(database);
       [this.#database, this.#why] = [database, undefined];
       log.info({ kind: database.kind }, 'history.opened');
       this.#keeping ??= setInterval(() => void this.#maintain(), KEEP_EVERY_MS);

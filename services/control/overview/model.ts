@@ -32,17 +32,9 @@ export function overviewOf(
   };
 }
 
-/** Counts the open deliveries of these destinations, or of one, by status. */
-export function openOf(
-  destinations: readonly Destination[],
-  open: readonly OpenCount[],
-  only: string | undefined,
-) {
-  const known = new Set(destinations.map(({ id }) => id));
-  const own = open.filter(({ destination }) =>
-    only === undefined ? known.has(destination) : destination === only,
-  );
+/** Counts open deliveries by status. */
+export function openOf(open: readonly OpenCount[]) {
   const sum = (status: string) =>
-    own.reduce((total, each) => total + (each.status === status ? each.count : 0), 0);
+    open.reduce((total, each) => total + (each.status === status ? each.count : 0), 0);
   return { waiting: sum('waiting'), retrying: sum('retrying'), held: sum('held') };
 }

@@ -75,6 +75,10 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
     const all = config
       .list('destination')
       .flatMap(({ data }) => (data.id === ALERTS_ID ? [] : [data]));
+    const isCounted = (id: string) =>
+      destination === undefined
+        ? id !== ALERTS_ID && config.destination(id) !== undefined
+        : id === destination;
     const circuits = await currentCircuits(deps);
     return history.ask(async (database) => {
       const minutesFrom = await oldestMinute(database);
@@ -126,7 +130,7 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
         since: new Date(span.sinceMs).toISOString(),
         stepSeconds: span.stepMs / 1_000,
         totals: totals(steps),
-        open: openOf(all, open, destination),
+        open: openOf(open.filter(({ destination: id }) => isCounted(id))),
         destinations: all.length,
         data: rows.map((row) => ({
           ...row,

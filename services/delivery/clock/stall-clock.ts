@@ -9,11 +9,11 @@ import { type Clock, systemClock } from './clock';
  * - `deadlineNow` leaves out only standstills, in which the process was stopped or got no CPU.
  *   Connections may have ended during one.
  *
- * It ticks while somebody needs these times, and rests otherwise: then it ticks once a second.
+ * It ticks while somebody needs these times. Otherwise it rests, and all time counts: no request is
+ * in flight that a standstill could harm.
  */
 
 const TICK_MS = 10;
-const RESTING_TICK_MS = 1_000;
 /** Part of its interval by which a tick may be late before that counts as a stall. */
 const LATE_SHARE = 0.5;
 /**
@@ -45,39 +45,43 @@ export class StallClock {
   /** number of those who need it to run */
   #users = 0;
   #stopped = false;
-  #tickMs = RESTING_TICK_MS;
-  #stop: () => void;
+  /** ends the ticks; undefined while it rests */
+  #stopTicks: (() => void) | undefined;
 
   constructor(private readonly time: Clock = systemClock) {
     this.#last = time.steadyMs();
     this.#judged = { atMs: this.#last, busyMs: time.busyMs() };
-    this.#stop = time.every(RESTING_TICK_MS, () => this.#tick());
   }
 
   /** Runs until the returned function is called, and until all others have called theirs. */
   run(): () => void {
-    if (this.#users++ === 0) this.#tickEvery(TICK_MS);
+    if (this.#users++ === 0) this.#start();
     return () => {
-      if (--this.#users === 0) this.#tickEvery(RESTING_TICK_MS);
+      if (--this.#users === 0) this.#stop();
     };
   }
 
-  #tickEvery(ms: number): void {
+  #start(): void {
     if (this.#stopped) return;
+    const real = this.time.steadyMs();
+    const restedMs = real - this.#last;
+    this.#now += restedMs;
+    this.#deadlineNow += restedMs;
+    this.#last = real;
+    this.#judge(real);
+    this.#stopTicks = this.time.every(TICK_MS, () => this.#tick());
+  }
+
+  #stop(): void {
+    if (!this.#stopTicks) return;
     this.#tick();
-    this.#tickMs = ms;
-    this.#stop();
-    this.#stop = this.time.every(ms, () => this.#tick());
+    this.#stopTicks();
+    this.#stopTicks = undefined;
   }
 
-  /** Gap between ticks from which the process counts as standing still. */
-  get #standstillMs(): number {
-    return this.#tickMs === TICK_MS ? STANDSTILL_MS : RESTING_TICK_MS + STANDSTILL_MS;
-  }
-
-  /** ms since construction without stalls; as coarse as the tick: a second while it rests */
+  /** ms since construction without stalls, as coarse as the tick */
   now(): number {
-    return this.#now;
+    return this.#now + (this.#stopTicks ? 0 : this.time.steadyMs() - this.#last);
   }
 
   /**
@@ -85,7 +89,7 @@ export class StallClock {
    * construction
    */
   get stoodStillMs(): number {
-    return this.#stoodStillMs + this.time.steadyMs() - this.#last;
+    return this.#stoodStillMs + (this.#stopTicks ? this.time.steadyMs() - this.#last : 0);
   }
 
   /** True if the event loop was busy throughout the last period: latency may then be our own. */
@@ -98,7 +102,8 @@ export class StallClock {
    * @param steadyMs the present time, if the caller has read it
    */
   deadlineNow(steadyMs = this.time.steadyMs()): number {
-    return this.#deadlineNow + Math.min(steadyMs - this.#last, this.#standstillMs);
+    const most = this.#stopTicks ? STANDSTILL_MS : Infinity;
+    return this.#deadlineNow + Math.min(steadyMs - this.#last, most);
   }
 
   /**
@@ -107,28 +112,29 @@ export class StallClock {
    */
   stoodStillSince(deadlineTime: number): boolean {
     return (
-      this.time.steadyMs() - this.#last > this.#standstillMs ||
+      (this.#stopTicks !== undefined && this.time.steadyMs() - this.#last > STANDSTILL_MS) ||
       this.#stoodStillAt > deadlineTime - AFTERMATH_MS
     );
   }
 
   stop(): void {
-    this.#stopped = true;
     this.#stop();
+    this.#stopped = true;
   }
 
   #tick(): void {
     const real = this.time.steadyMs();
-    const counted = Math.min(this.#tickMs * (1 + LATE_SHARE), real - this.#last);
+    const counted = Math.min(TICK_MS * (1 + LATE_SHARE), real - this.#last);
     this.#now += counted;
     this.#stoodStillMs += real - this.#last - counted;
     this.#deadlineNow = this.deadlineNow(real);
-    if (real - this.#last > this.#standstillMs) this.#stoodStillAt = this.#deadlineNow;
+    if (real - this.#last > STANDSTILL_MS) this.#stoodStillAt = this.#deadlineNow;
     this.#last = real;
-    if (real - this.#judged.atMs >= JUDGED_MS) this.#judge(real);
+    this.#judge(real);
   }
 
   #judge(atMs: number): void {
+    if (atMs - this.#judged.atMs < JUDGED_MS) return;
     const busyMs = this.time.busyMs();
     this.#saturated = busyMs - this.#judged.busyMs >= SATURATED * (atMs - this.#judged.atMs);
     this.#judged = { atMs, busyMs };

@@ -62,19 +62,29 @@ describe('the time for estimates of latency', () => {
   });
 });
 
-test('counts all of the time for which it rests, although it ticks once a second then', () => {
+test('counts all of the time for which it rests', () => {
   const { clock, at, tick, rest } = setUp();
+  tick(10);
   rest();
-  tick(1_000);
-  tick(1_000);
-  at.steadyMs += 700;
+  at.steadyMs += 60_000;
+  expect([clock.now(), clock.deadlineNow(), clock.stoodStillMs]).toEqual([60_010, 60_010, 0]);
   const restAgain = clock.run();
-  expect([clock.now(), clock.stoodStillMs, clock.stoodStillSince(0)]).toEqual([2_700, 0, false]);
+  expect([clock.now(), clock.deadlineNow(), clock.stoodStillMs]).toEqual([60_010, 60_010, 0]);
+  expect(clock.stoodStillSince(0)).toBe(false);
   restAgain();
 });
 
-test('ticks a hundred times a second until the last of its users needs it no more', () => {
-  const intervals: number[] = [];
+test('is not saturated after a rest, however busy the process was before', () => {
+  const { clock, at, tick, rest } = setUp();
+  tick(150, 1);
+  rest();
+  at.steadyMs += 1_000;
+  clock.run();
+  expect(clock.saturated).toBe(false);
+});
+
+test('ticks a hundred times a second while somebody needs it, and not at all otherwise', () => {
+  const ticking = new Set<number>();
   const time = {
     wallMs: () => 0,
     agreedMs: () => 0,
@@ -82,17 +92,18 @@ test('ticks a hundred times a second until the last of its users needs it no mor
     steadyMs: () => 0,
     busyMs: () => 0,
     every: (ms: number) => {
-      intervals.push(ms);
-      return () => undefined;
+      ticking.add(ms);
+      return () => void ticking.delete(ms);
     },
     after: () => () => undefined,
   };
   const clock = new StallClock(time);
+  expect([...ticking]).toEqual([]);
   const [first, second] = [clock.run(), clock.run()];
   first();
-  expect(intervals).toEqual([1_000, 10]);
+  expect([...ticking]).toEqual([10]);
   second();
-  expect(intervals).toEqual([1_000, 10, 1_000]);
+  expect([...ticking]).toEqual([]);
 });
 
 describe('the time for deadlines', () => {
