@@ -98,6 +98,10 @@ export function clock(iso: string, nowMs: number): string {
   return `${day}, ${time}`;
 }
 
+export function capitalized(text: string): string {
+  return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+}
+
 /** Formats a span in ms: "12 s", "3 min". */
 export function spanOf(ms: number): string {
   const seconds = Math.round(ms / 1_000);

@@ -255,7 +255,7 @@ export const watch = {
     isPaused: 'somebody paused it',
     noAnswerInTime: 'its endpoint does not answer in time',
     endpointFails: 'its endpoint fails',
-    oldest: (when: ReactNode) => nodes`, the oldest from ${when}`,
+    oldest: 'Oldest',
     mostUrgent: (shown: string, all: string) =>
       `These ${shown} of ${all} destinations need attention most.`,
     allDestinations: 'Show all destinations',
