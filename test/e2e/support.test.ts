@@ -198,7 +198,7 @@ describe('in the console', () => {
         await eventually(async () => expect(await table.getByRole('row').count()).toBe(12));
         await rowOf('Not found').getByRole('cell', { name: '404', exact: true }).waitFor();
         await rowOf('Redirects').getByRole('cell', { name: '302', exact: true }).waitFor();
-        await rowOf('Hangs').getByRole('cell', { name: 'timeout', exact: true }).waitFor();
+        await rowOf('Hangs').getByRole('cell', { name: 'no answer', exact: true }).waitFor();
         await rowOf('Self-signed').getByRole('cell', { name: 'tls', exact: true }).waitFor();
         await isGood();
         clicks++;

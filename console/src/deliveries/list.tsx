@@ -6,7 +6,7 @@ import { isDelivered } from '../../../shared/model/reasons';
 import { SelectionBar } from '../delivery/selection';
 import { call, useRead } from '../lib/api';
 import { goesOnInWords } from '../lib/goes-on';
-import { codeInWords, count, reasonInWords } from '../lib/labels';
+import { answerInShort, codeInWords, count, reasonInWords } from '../lib/labels';
 import { linkOf, rowOf, useReturn } from '../lib/return';
 import { useMay } from '../lib/session';
 import { SendFirst } from '../source/send-first';
@@ -357,7 +357,7 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
         <When at={delivery.acceptedAt} />
       </td>
       <td className="number">{delivery.attemptsMade}</td>
-      <td>{delivery.lastStatusCode ?? delivery.lastError?.code ?? '–'}</td>
+      <td>{answerInShort(delivery.lastStatusCode, delivery.lastError?.code)}</td>
       <Cell>{why}</Cell>
     </tr>
   );

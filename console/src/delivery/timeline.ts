@@ -4,6 +4,7 @@ import { isDelivered, isUnderWay } from '../../../shared/model/reasons';
 import { goesOnInWords } from '../lib/goes-on';
 import {
   absolute,
+  answerInShort,
   capitalized,
   latency,
   reasonInWords,
@@ -50,9 +51,7 @@ export function momentsOf(delivery: Delivery, nowMs: number): Moment[] {
 }
 
 function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
-  const results = attempt.urls.map(({ status, error }) =>
-    status === undefined ? (error?.code ?? '?') : String(status),
-  );
+  const results = attempt.urls.map(({ status, error }) => answerInShort(status, error?.code));
   const ms = tookOf(attempt);
   const took = ms < 1_000 ? latency(ms) : spanOf(ms);
   return {

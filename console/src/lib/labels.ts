@@ -190,6 +190,17 @@ export function causeInWords(error: {
   return certificateInWords(error.message) ?? CAUSES[error.code ?? ''] ?? error.message;
 }
 
+const NO_RESPONSES: Readonly<Record<string, string>> = words.noResponses;
+
+/** Returns the status of a response, or in two words why there was none. */
+export function answerInShort(
+  status: number | null | undefined,
+  code: string | null | undefined,
+): string {
+  if (status != null) return String(status);
+  return code == null ? '–' : (NO_RESPONSES[code] ?? code);
+}
+
 /**
  * Converts the value of `<input type="datetime-local">` to ISO and back; undefined if it is empty
  * or invalid.

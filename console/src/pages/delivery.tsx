@@ -10,7 +10,7 @@ import { EditAndResend } from '../delivery/resend';
 import { Story } from '../delivery/story';
 import { sentenceOf, titleOf } from '../delivery/timeline';
 import { useNames, useRead } from '../lib/api';
-import { placeOf } from '../lib/labels';
+import { answerInShort, placeOf } from '../lib/labels';
 import { Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
@@ -138,7 +138,9 @@ function Elsewhere({ delivery: { id, messageId, source } }: { delivery: Delivery
             <TextLink to={`/deliveries/${each.id}`}>
               {each.destinationName ?? text.watch.deliveries.deleted}
             </TextLink>
-            <span className="quiet">{each.lastStatusCode ?? each.lastError?.code}</span>
+            <span className="quiet">
+              {answerInShort(each.lastStatusCode, each.lastError?.code)}
+            </span>
           </li>
         ))}
       </ul>

@@ -115,7 +115,7 @@ function List({ destinations, health, since, filters }: ListProps) {
           { ...sortable(filters, words.waiting, '-waiting'), number: true, className: 'c-count' },
           { text: words.oldest, className: 'c-time' },
           { ...sortable(filters, words.dead, '-dead'), number: true, className: 'c-count' },
-          words.lastError,
+          { text: words.lastError, className: 'c-error' },
           { ...number(words.sources), className: 'c-count' },
           words.urls,
         ]}
@@ -146,7 +146,7 @@ function Urls({ of: { webhooks, hasSharedSecret } }: { of: Destination }) {
   const urls = webhooks.map(({ url }) => url ?? words.unreadable).join(', ');
   return (
     <td title={urls}>
-      {!hasSharedSecret && <Unsigned />} {urls}
+      {!hasSharedSecret && <Unsigned />} {urls.replaceAll('https://', '')}
     </td>
   );
 }
