@@ -83,7 +83,9 @@ export function DeliveryList({ destination }: Props) {
       <Histogram filters={filters} destination={destination} />
       {read.data?.data.searched && <Searched {...read.data.data.searched} />}
       {read.data && !read.error ? (
-        <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
+        <div className={destination === undefined ? '' : 'of-one'}>
+          <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
+        </div>
       ) : (
         <Unread read={read} what={words.list} />
       )}

@@ -74,7 +74,7 @@ export const administration = {
     sessionEnded: 'Your session has ended. Sign in to return to this page.',
     token: 'Token',
     tokenHint:
-      'A token from an administrator; or the admin token, which `npm start` keeps in ' +
+      'A token from an administrator; or the admin token, which the start prints and keeps in ' +
       '.waypost/admin-token',
     showToken: 'Show the token',
     signIn: 'Sign in',

@@ -328,6 +328,8 @@ export const watch = {
     theReplays: 'replays',
     newReplay: 'New replay',
     noReplaysYet: 'No replays yet',
+    noReplaysHint:
+      'A replay sends deliveries again, for example those that are dead after their endpoint was repaired.',
     cancelled: ' cancelled',
     superseded: (n: string) => ` (${n} superseded)`,
     held: (n: string) => ` (${n} still held)`,
