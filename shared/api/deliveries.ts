@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MESSAGE_TYPES } from '../model/message';
 import { ODDITIES } from '../model/oddities';
+import { PHASES } from '../model/phases';
 import { ASKED_FOR } from '../model/receiver-says';
 import { DELIVERY_STATUSES, FILTER_STATUSES, WAIT_END_WORDS, WAIT_ENDS } from '../model/reasons';
 import { NOT_STORED_HEADERS } from '../model/webhook-request';
@@ -88,10 +89,7 @@ const url = z.object({
   status: z.int().optional(),
   durationMs: z.number(),
   phases: z
-    .partialRecord(
-      z.enum(['token', 'proxy', 'dns', 'connect', 'tls', 'headers', 'body']),
-      z.number(),
-    )
+    .partialRecord(z.enum(PHASES), z.number())
     .optional()
     .meta({ description: 'ms by phase. Phases without time are omitted' }),
   destinationVersion: z

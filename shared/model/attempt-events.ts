@@ -3,6 +3,7 @@ import { type BatchPlace } from './batch';
 import { type Delivery } from './delivery';
 import { type MessageType } from './message';
 import { type Oddity } from './oddities';
+import { type Phase } from './phases';
 import { type AskedFor } from './receiver-says';
 import { type StoredResponse } from './stored-response';
 import { isoTime } from './time';
@@ -25,8 +26,6 @@ export type UrlErrorCode =
   | 'forbidden_address'
   | 'invalid_url'
   | 'status';
-/** `token`: the request for an OAuth2 token; `proxy`: the connection through an egress proxy */
-export type Phase = 'token' | 'proxy' | 'dns' | 'connect' | 'tls' | 'headers' | 'body';
 /** ms by phase */
 export type Phases = Partial<Record<Phase, number>>;
 /** The classification of a response at one URL, or of its absence. */

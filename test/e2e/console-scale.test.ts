@@ -206,7 +206,7 @@ const SEARCHES: Record<string, { path: string; act: (page: Page) => Promise<void
   'the destinations that fail': {
     path: '/destinations',
     act: async (page) => {
-      await page.getByRole('button', { name: 'failing', exact: true }).click();
+      await page.getByRole('button', { name: 'Failing', exact: true }).click();
       await page.locator('tbody .pill-failing').first().waitFor();
     },
   },

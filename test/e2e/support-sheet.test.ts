@@ -293,10 +293,6 @@ async function attention() {
     waiting: parseInt(waiting ?? '', 10),
   }));
 }
-const health = async (name: string) => {
-  const page = await visit(`/destinations/${ids.get(name)!}`, name);
-  return page.getByRole('region', { name: 'Health' });
-};
 /**
  * Returns the rows of the deliveries of the order, at one destination or at all. The page shows what
  * it had read before until it has read it again, which it does every five seconds.
@@ -354,8 +350,11 @@ const SHEET: Record<string, Question> = {
   'Since when does Acme fail?': {
     truth: () => true,
     command: async () => isFirstFailure((await statusOf('Acme'))[0]?.since),
-    page: async () =>
-      isFirstFailure(await (await health('Acme')).locator('time').first().getAttribute('datetime')),
+    page: async () => {
+      const page = await visit(`/destinations/${ids.get('Acme')!}`, 'Acme');
+      const since = page.locator('.pill-failing time');
+      return isFirstFailure(await since.getAttribute('datetime'));
+    },
   },
   'Why does it fail?': {
     truth: () => Object.keys(CAUSES).toSorted(),

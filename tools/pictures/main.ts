@@ -21,6 +21,7 @@ import {
   ALERTS_HOST,
   callOf,
   CUSTOMERS,
+  ENDS_SOON,
   GOOD,
   HOUR_MS,
   NOBODY,
@@ -74,6 +75,7 @@ async function main(): Promise<boolean> {
     const destinations = await createDestinations(past, ids);
     await moveCreation(past);
     await change(apiOf({ ...past, adminToken: token.token }), destinations);
+    await recorded(past);
     await past.stop();
 
     say(`writes ${String(calls.length)} calls of the last day`);
@@ -110,10 +112,15 @@ async function main(): Promise<boolean> {
 async function openWorld(dataDir: string, undo: (() => unknown)[]) {
   const authority = makeCertificate({ authority: true, name: 'pictures' });
   const hosts = [ALERTS_HOST, ...CUSTOMERS.map(({ host }) => host)];
-  // One that ends within two weeks would be a notice for every customer.
-  const notAfter = new Date(Date.now() + 90 * 24 * HOUR_MS);
-  const certificate = makeCertificate({ hosts, issuer: authority, notAfter });
-  const good = await startSink({ host: GOOD, port: PORT, tls: certificate });
+  const endingIn = (days: number) =>
+    makeCertificate({
+      hosts,
+      issuer: authority,
+      notAfter: new Date(Date.now() + days * 24 * HOUR_MS),
+    });
+  // One that ends within two weeks is a notice for every customer behind it.
+  const good = await startSink({ host: GOOD, port: PORT, tls: endingIn(90) });
+  const soon = await startSink({ host: ENDS_SOON, port: PORT, tls: endingIn(9) });
   const odd = await startSink({ host: SELF_SIGNED, port: PORT, tls: makeCertificate({ hosts }) });
   const counts = new Map<string, number>();
   good.on('*', ({ headers: { host = '' } }) => {
@@ -132,6 +139,7 @@ async function openWorld(dataDir: string, undo: (() => unknown)[]) {
   );
   undo.push(
     () => good.close(),
+    () => soon.close(),
     () => odd.close(),
     () => names.close(),
   );
@@ -139,7 +147,9 @@ async function openWorld(dataDir: string, undo: (() => unknown)[]) {
   writeFileSync(file, authority.cert);
   return {
     NODE_EXTRA_CA_CERTS: file,
-    WAYPOST_ALLOWED_NETWORKS: [GOOD, SELF_SIGNED, NOBODY].map((each) => `${each}/32`).join(','),
+    WAYPOST_ALLOWED_NETWORKS: [GOOD, SELF_SIGNED, NOBODY, ENDS_SOON]
+      .map((each) => `${each}/32`)
+      .join(','),
     WAYPOST_DNS_SERVERS: names.address,
     WAYPOST_INGEST_URL: 'https://in.harbour.example',
     WAYPOST_RETRY_DELAYS: '10s,1m,5m,15m,30m',
@@ -174,6 +184,16 @@ async function routed({ env }: System): Promise<void> {
   }
 }
 
+/** Waits until the audit has all changes: what it learns later stays at its own time. */
+async function recorded(system: System): Promise<void> {
+  await eventually(async () => {
+    const { body } = await system.control('GET', '/audit?limit=200&sessions=false');
+    const { data } = body as { data: { action: string }[] };
+    const changed = data.filter(({ action }) => action === 'changed');
+    if (changed.length < CHANGES) throw new Error(`${String(changed.length)} changes`);
+  });
+}
+
 async function createDestinations(system: System, sources: ReadonlyMap<string, string>) {
   const destinations = new Map<string, Destination>();
   for (const { name, host, sources: from, events } of CUSTOMERS) {
@@ -192,6 +212,9 @@ async function createDestinations(system: System, sources: ReadonlyMap<string, s
   }
   return destinations;
 }
+
+/** Changes of destinations by `change`. */
+const CHANGES = 4;
 
 /** Makes the changes whose marks are in the charts, and what else a shop would set up. */
 async function change(

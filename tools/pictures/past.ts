@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigResourceTypes, logLevel, type Message } from 'kafkajs';
 import { newNotice, type Notice } from '../../services/control/alerts/notice';
-import { addNotices } from '../../services/control/alerts/store';
+import { acknowledgeAll, addNotices } from '../../services/control/alerts/store';
 import { evidenceOf } from '../../services/control/health/attempt-evidence';
 import { storeEvidence } from '../../services/control/health/store';
 import { type Database } from '../../services/control/history/database';
@@ -18,7 +18,6 @@ import { topicConfig } from '../../shared/kafka/client/create-topics';
 import { kafkajsClient } from '../../shared/kafka/client/patches';
 import { MESSAGES, REJECTED, specsOf } from '../../shared/kafka/topics';
 import {
-  type CertificateEvent,
   type CircuitEvent,
   type DeliveryEvent,
   type UrlAttempt,
@@ -175,9 +174,11 @@ export async function writeHistory(dataDir: string, known: Known): Promise<void>
         await storeEvidence(transaction, batch.flatMap(evidenceIn));
       });
     }
-    const { certificate, notices } = noticesOf(known);
-    await storeEvidence(database, evidenceIn(certificate));
+    const notices = noticesOf(known);
     await addNotices(database, notices);
+    for (const { id, acknowledged } of notices) {
+      if (acknowledged) await acknowledgeAll(database, { ids: [id] }, acknowledged);
+    }
     await moveChanges(database, known.nowMs);
   } finally {
     await database.close();
@@ -312,62 +313,44 @@ function noticesOf({ nowMs, destinations, operator }: Known) {
     return newNotice({ ...given, error }, about.since);
   };
   const outage = { since: ago(582), endedAt: ago(540) };
-  const refused = 'connection: connect ECONNREFUSED';
-  const endsAt = nowMs + 9 * DAY_MS;
-  const certificate: CertificateEvent = {
-    kind: 'certificate',
-    origin: 'https://api.juniper.example',
-    notAfter: isoTime(endsAt),
-    at: isoTime(ago(300)),
-  };
-  return {
-    certificate,
-    notices: [
-      notice('Acme Billing', {
-        kind: 'failing',
-        at: ago(42),
-        since: ago(47),
-        failures: 24,
-        error: 'status 500',
-      }),
-      notice('Falcon Bank', {
-        kind: 'failing',
-        at: ago(17),
-        since: ago(22),
-        failures: 9,
-        error: 'tls: self-signed certificate',
-      }),
-      notice('Borealis CRM', {
-        kind: 'dead_letters',
-        at: ago(448),
-        since: ago(449),
-        deadLetters: 1,
-        error: 'status 422',
-      }),
-      notice('Juniper Travel', {
-        kind: 'certificate_expiring',
-        at: ago(300),
-        since: ago(300),
-        expiresAt: endsAt,
-        error: `the certificate of the server ends at ${isoTime(endsAt)}`,
-      }),
-      notice('Gamma Health', {
-        kind: 'failing',
-        at: ago(577),
-        ...outage,
-        failures: 31,
-        error: refused,
-        acknowledged: { at: ago(561), by: operator },
-      }),
-      notice('Gamma Health', {
-        kind: 'recovered',
-        at: outage.endedAt,
-        ...outage,
-        error: null,
-        acknowledged: { at: ago(530), by: operator },
-      }),
-    ],
-  };
+  return [
+    notice('Acme Billing', {
+      kind: 'failing',
+      at: ago(42),
+      since: ago(47),
+      failures: 24,
+      error: 'HTTP 500',
+    }),
+    notice('Falcon Bank', {
+      kind: 'failing',
+      at: ago(17),
+      since: ago(22),
+      failures: 9,
+      error: 'no trusted authority signed the certificate of the endpoint',
+    }),
+    notice('Borealis CRM', {
+      kind: 'dead_letters',
+      at: ago(448),
+      since: ago(449),
+      deadLetters: 1,
+      error: 'HTTP 422',
+    }),
+    notice('Gamma Health', {
+      kind: 'failing',
+      at: ago(577),
+      ...outage,
+      failures: 31,
+      error: 'nothing listens at its port',
+      acknowledged: { at: ago(561), by: operator },
+    }),
+    notice('Gamma Health', {
+      kind: 'recovered',
+      at: outage.endedAt,
+      ...outage,
+      error: null,
+      acknowledged: { at: ago(530), by: operator },
+    }),
+  ];
 }
 
 /** The destinations are older than their first picture. */
@@ -395,7 +378,7 @@ export async function moveCreation({ dataDir, env }: Pick<System, 'dataDir' | 'e
 }
 
 /** When the changes after the creation were made, the oldest first, ms ago. */
-const CHANGES_MS = [19.5, 13, 7.6, 3.9, 0.6].map((hours) => hours * HOUR_MS);
+const CHANGES_MS = [13, 7.6, 3.9, 0.6].map((hours) => hours * HOUR_MS);
 
 /** Moves the changes that the API has made just now into the past. */
 async function moveChanges({ query }: Database, nowMs: number): Promise<void> {

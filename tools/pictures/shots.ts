@@ -105,6 +105,9 @@ export async function takePictures(system: System, known: Known): Promise<void> 
 /** Older deliveries have no body in Kafka. */
 const LIVE_MS = 10 * 60_000;
 
+/** More than any page is high, px. */
+const FAR = 10_000;
+
 type Open = (path: string) => Promise<unknown>;
 
 async function showConnect(page: Page, open: Open, { sources }: Known): Promise<void> {
@@ -112,7 +115,9 @@ async function showConnect(page: Page, open: Open, { sources }: Known): Promise<
   await page.getByRole('radio', { name: /^Webhook/ }).waitFor();
   await page.getByLabel('Address').fill('https://hooks.lumen.example/waypost');
   await page.getByLabel(/^Name/).fill('Lumen Studio');
-  await shoot(page, 'connect', 1_000);
+  // The fields have scrolled into view.
+  await page.mouse.wheel(0, -FAR);
+  await shoot(page, 'connect', 1_240);
 }
 
 async function showBuilder(page: Page, open: Open): Promise<void> {
@@ -140,8 +145,8 @@ async function showPreview(page: Page, open: Open, { sources }: Known): Promise<
   await page.getByRole('button', { name: 'Preview with an event' }).click();
   const body = page.getByRole('region', { name: 'previewed body' });
   await body.getByText('"blocks"').waitFor();
-  await page.getByText('Request', { exact: true }).first().scrollIntoViewIfNeeded();
-  await shoot(page, 'request-preview');
+  await page.mouse.wheel(0, FAR);
+  await shoot(page, 'request-preview', 1_000);
 }
 
 async function showConflict(page: Page, open: Open, system: System, id: string): Promise<void> {

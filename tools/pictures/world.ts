@@ -10,10 +10,14 @@ import { at, share } from '../bench/history/hash-random';
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 
-/** Addresses of loopback: where receivers listen, with good certificates and without, and nowhere. */
+/**
+ * Addresses of loopback: where receivers listen, with good certificates, with one that nobody
+ * trusts, with one that ends soon, and where nobody listens.
+ */
 export const GOOD = '127.0.0.1';
 export const SELF_SIGNED = '127.0.0.2';
 export const NOBODY = '127.0.0.3';
+export const ENDS_SOON = '127.0.0.4';
 
 export const SOURCES = ['Web shop', 'Mobile app', 'Billing backend'] as const;
 type SourceName = (typeof SOURCES)[number];
@@ -157,6 +161,7 @@ export const CUSTOMERS: Customer[] = [
   {
     name: 'Juniper Travel',
     host: 'api.juniper.example',
+    address: ENDS_SOON,
     sources: ['Mobile app'],
   },
   {
@@ -192,15 +197,17 @@ const EVENTS: Record<SourceName, string[]> = {
   'Billing backend': ['Invoice Paid', 'Payment Failed', 'Subscription Renewed'],
 };
 const USERS = 240;
+/** The calls of a day introduce every user. */
+const INTRODUCES_EVERY = 16;
 
-/** Returns the i-th call of the shop: each user is introduced once, the first of all. */
+/** Returns the i-th call of the shop. Every 16th introduces a user. */
 export function callOf(i: number): ShopCall {
   const source = SOURCES[at(i, 1, SOURCES.length)] ?? 'Web shop';
   const userId = `u-${String(1_000 + at(i, 2, USERS))}`;
   const call = { messageId: randomUUID(), userId, source };
-  if (i < USERS) {
+  if (i % INTRODUCES_EVERY === 0) {
     const plan = share(i, 3) < 0.3 ? 'pro' : 'free';
-    const introduced = `u-${String(1_000 + i)}`;
+    const introduced = `u-${String(1_000 + ((i / INTRODUCES_EVERY) % USERS))}`;
     const traits = { email: `${introduced}@customers.example`, plan };
     return { ...call, source: 'Web shop', type: 'identify', userId: introduced, traits };
   }

@@ -85,8 +85,8 @@ function Sample({ sample }: { sample: Preview['sample'] }) {
     <Table label={words.sampleMembers} head={[words.user, words.traits]}>
       {sample.map(({ userId, traits }) => (
         <tr key={userId}>
-          <td className="break">{userId}</td>
-          <td className="break">
+          <td>{userId}</td>
+          <td>
             {Object.keys(traits).length === 0 ? (
               words.none
             ) : (

@@ -6,7 +6,7 @@ import { isDelivered } from '../../../shared/model/reasons';
 import { SelectionBar } from '../delivery/selection';
 import { call, useRead } from '../lib/api';
 import { goesOnInWords } from '../lib/goes-on';
-import { codeInWords, count, reasonInWords } from '../lib/labels';
+import { answerInShort, codeInWords, count, reasonInWords } from '../lib/labels';
 import { linkOf, rowOf, useReturn } from '../lib/return';
 import { useMay } from '../lib/session';
 import { SendFirst } from '../source/send-first';
@@ -83,7 +83,9 @@ export function DeliveryList({ destination }: Props) {
       <Histogram filters={filters} destination={destination} />
       {read.data?.data.searched && <Searched {...read.data.data.searched} />}
       {read.data && !read.error ? (
-        <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
+        <div className={destination === undefined ? '' : 'of-one'}>
+          <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
+        </div>
       ) : (
         <Unread read={read} what={words.list} />
       )}
@@ -357,7 +359,7 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
         <When at={delivery.acceptedAt} />
       </td>
       <td className="number">{delivery.attemptsMade}</td>
-      <td>{delivery.lastStatusCode ?? delivery.lastError?.code ?? '–'}</td>
+      <td>{answerInShort(delivery.lastStatusCode, delivery.lastError?.code)}</td>
       <Cell>{why}</Cell>
     </tr>
   );

@@ -2,7 +2,16 @@ import { type Delivery } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
 import { isDelivered, isUnderWay } from '../../../shared/model/reasons';
 import { goesOnInWords } from '../lib/goes-on';
-import { absolute, latency, reasonInWords, relative, spanOf, stateInWords } from '../lib/labels';
+import {
+  absolute,
+  answerInShort,
+  capitalized,
+  latency,
+  reasonInWords,
+  relative,
+  spanOf,
+  stateInWords,
+} from '../lib/labels';
 import { tookOf } from '../destination/last-attempts';
 import { text } from '../texts';
 
@@ -42,9 +51,7 @@ export function momentsOf(delivery: Delivery, nowMs: number): Moment[] {
 }
 
 function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
-  const results = attempt.urls.map(({ status, error }) =>
-    status === undefined ? (error?.code ?? '?') : String(status),
-  );
+  const results = attempt.urls.map(({ status, error }) => answerInShort(status, error?.code));
   const ms = tookOf(attempt);
   const took = ms < 1_000 ? latency(ms) : spanOf(ms);
   return {
@@ -78,10 +85,6 @@ function ending({ status, reason, settledAt, goesOn }: Delivery, nowMs: number):
       ? { at: givenUpAt, kind: 'next', text: words.givesUp }
       : { at: givenUpAt, kind: 'wait', text: words.endWindow },
   ]);
-}
-
-function capitalized(text: string): string {
-  return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
 }
 
 /** Names a delivery by what happened and where it goes: "Order Completed → Acme Billing". */

@@ -1,6 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
+import { PHASES } from '../../../shared/model/phases';
 import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { NOT_STORED_HEADERS } from '../../../shared/model/webhook-request';
 import { testWord, urlWord } from '../../../shared/model/reasons';
@@ -219,7 +220,10 @@ function ResponseContent({ response }: { response: Try['response'] }) {
 
 /** The phases of a request as parts of a bar, and in words. */
 function Phases({ phases }: { phases: NonNullable<Try['phases']> }) {
-  const parts = Object.entries(phases).map(([phase, ms]) => ({ phase, ms }));
+  const parts = PHASES.flatMap((phase) => {
+    const ms = phases[phase];
+    return ms === undefined ? [] : [{ phase, ms }];
+  });
   const total = parts.reduce((sum, { ms }) => sum + ms, 0);
   if (total === 0) return null;
   const starts = parts.map((_, i) => parts.slice(0, i).reduce((sum, { ms }) => sum + ms, 0));

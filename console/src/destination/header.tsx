@@ -28,7 +28,13 @@ interface Props {
 export function Standing({ destination, health }: Pick<Props, 'destination' | 'health'>) {
   return (
     <>
-      {health && <Pill kind={health.state}>{standingInWords(health, Date.now())}</Pill>}
+      {health && (
+        <Pill kind={health.state}>
+          <time dateTime={health.stateSince} title={health.stateSince}>
+            {standingInWords(health, Date.now())}
+          </time>
+        </Pill>
+      )}
       {!destination.hasSharedSecret && <Pill kind="unsigned">{words.unsigned}</Pill>}
     </>
   );

@@ -1,4 +1,4 @@
-import { Button, SegmentedControl } from '@mantine/core';
+import { Button, SegmentedControl, Stack } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
@@ -44,35 +44,44 @@ export function Health({ destination: id }: { destination: string }) {
   );
   const endMs = zoom ? Date.parse(zoom.until) : Date.now();
   const marks = useMarks({ destination: id, since: zoom?.since ?? since, until: zoom?.until });
+  const lastError = read.data?.data.lastError ?? null;
   return (
     <>
       <section aria-label={words.health}>
-        {read.data && !read.error ? (
-          <Facts health={read.data.data} destination={id} zoom={zoom} endMs={endMs} />
-        ) : (
-          <Unread read={read} what={words.theHealth} />
-        )}
-      </section>
-      <div className="row spread">
-        <h2>{words.overTime}</h2>
-        <div className="row">
-          {zoom && (
-            <Button size="xs" variant="default" onClick={() => setZoom(undefined)}>
-              {words.zoomOut}
-            </Button>
+        <Stack gap="sm">
+          <div className="row spread">
+            <p className="head-state">
+              {lastError !== null &&
+                words.lastError(
+                  <span className="break">{causeInWords(lastError)}</span>,
+                  <When at={lastError.at} exact />,
+                )}
+            </p>
+            <div className="row">
+              {zoom && (
+                <Button size="xs" variant="default" onClick={() => setZoom(undefined)}>
+                  {words.zoomOut}
+                </Button>
+              )}
+              <SegmentedControl
+                size="xs"
+                aria-label={words.time}
+                data={SPANS.map(({ value, label }) => ({ value, label }))}
+                value={span}
+                onChange={(value) => {
+                  setSpan(value);
+                  setZoom(undefined);
+                }}
+              />
+            </div>
+          </div>
+          {read.data && !read.error ? (
+            <Facts health={read.data.data} destination={id} zoom={zoom} endMs={endMs} />
+          ) : (
+            <Unread read={read} what={words.theHealth} />
           )}
-          <SegmentedControl
-            size="xs"
-            aria-label={words.time}
-            data={SPANS.map(({ value, label }) => ({ value, label }))}
-            value={span}
-            onChange={(value) => {
-              setSpan(value);
-              setZoom(undefined);
-            }}
-          />
-        </div>
-      </div>
+        </Stack>
+      </section>
       {read.data && (
         <div>
           <Suspense fallback={<Loading for={words.theCharts} />}>
@@ -106,52 +115,43 @@ interface FactsProps {
 }
 
 function Facts({ health, destination, zoom, endMs }: FactsProps) {
-  const { successRate, perSecond, latencyMs, lastError, waiting, oldestWaitingAt } = health;
+  const { successRate, perSecond, latencyMs, waiting, oldestWaitingAt } = health;
   const steps = everyStep(health, health.series, endMs).map(({ found }) => found);
   const dead = steps.reduce((sum, step) => sum + (step?.dead ?? 0), 0);
+  const perMinute = perSecond * 60;
   const range = { since: health.since, ...defined({ until: zoom?.until }) };
   return (
-    <>
-      {lastError !== null && (
-        <p className="head-state">
-          {words.lastError(
-            <span className="break">{causeInWords(lastError)}</span>,
-            <When at={lastError.at} exact />,
-          )}
-        </p>
-      )}
-      <dl className="tiles">
-        <Tile
-          name={words.successRate}
-          value={successRate === null ? words.noAttempts : rateInWords(successRate)}
-          spark={<BarSpark kind="good" values={steps.map((step) => step?.delivered ?? 0)} />}
-          note={words.perSecond(
-            perSecond < 0.01 && perSecond > 0 ? words.almostNone : perSecond.toFixed(2),
-          )}
-        />
-        <Tile
-          name={words.waiting}
-          to={listOf(destination, {}, 'pending')}
-          value={count(waiting)}
-          spark={<ShareSpark parts={[{ kind: 'wait', value: waiting }]} />}
-          note={waiting === 0 ? words.none : words.oldestFrom(<When at={oldestWaitingAt} exact />)}
-        />
-        <Tile
-          name={words.dead}
-          to={listOf(destination, range, 'dead')}
-          value={count(dead)}
-          lost={dead > 0}
-          spark={<BarSpark kind="lost" values={steps.map((step) => step?.dead ?? 0)} />}
-          note={dead === 0 ? words.noneLost : words.replayHint}
-        />
-        <Tile
-          name={words.latency}
-          value={latency(latencyMs.p95)}
-          spark={<LineSpark values={steps.map((step) => step?.latencyMs.p95 ?? null)} />}
-          note={words.percentiles(latency(latencyMs.p50), latency(latencyMs.p99))}
-        />
-      </dl>
-    </>
+    <dl className="tiles">
+      <Tile
+        name={words.successRate}
+        value={successRate === null ? words.noAttempts : rateInWords(successRate)}
+        spark={<BarSpark kind="good" values={steps.map((step) => step?.delivered ?? 0)} />}
+        note={words.perMinute(
+          perMinute < 0.1 && perMinute > 0 ? words.almostNone : perMinute.toFixed(1),
+        )}
+      />
+      <Tile
+        name={words.waiting}
+        to={listOf(destination, {}, 'pending')}
+        value={count(waiting)}
+        spark={<ShareSpark parts={[{ kind: 'wait', value: waiting }]} />}
+        note={waiting === 0 ? words.none : words.oldestFrom(<When at={oldestWaitingAt} exact />)}
+      />
+      <Tile
+        name={words.dead}
+        to={listOf(destination, range, 'dead')}
+        value={count(dead)}
+        lost={dead > 0}
+        spark={<BarSpark kind="lost" values={steps.map((step) => step?.dead ?? 0)} />}
+        note={dead === 0 ? words.noneLost : words.replayHint}
+      />
+      <Tile
+        name={words.latency}
+        value={latency(latencyMs.p95)}
+        spark={<LineSpark values={steps.map((step) => step?.latencyMs.p95 ?? null)} />}
+        note={words.percentiles(latency(latencyMs.p50), latency(latencyMs.p99))}
+      />
+    </dl>
   );
 }
 

@@ -1,4 +1,5 @@
 import { type Deliveries } from '../../../shared/api/operations';
+import { answerInShort } from '../lib/labels';
 
 /** Finds the last attempts of a destination among its deliveries. Pure. */
 
@@ -27,10 +28,10 @@ export function tookOf({ urls, durationMs }: Pick<Attempt, 'urls' | 'durationMs'
 }
 
 /**
- * Returns the status of the last URL that failed, or of the last one; the error code if there was
- * no response.
+ * Returns the status of the last URL that failed, or of the last one; the reason if there was no
+ * response.
  */
 export function responseInShort({ urls }: Pick<Attempt, 'urls'>): string {
   const url = urls.findLast(({ outcome }) => outcome !== 'delivered') ?? urls.at(-1);
-  return url?.status === undefined ? (url?.error?.code ?? '–') : String(url.status);
+  return answerInShort(url?.status, url?.error?.code);
 }

@@ -57,10 +57,11 @@ export function RetrySection({ draft, onChange, problems }: FieldProps) {
     error: problemAt(problems, `retry/${name}`),
   });
   const set = Object.entries<string>({ ...retry }).filter(([, text]) => text.trim() !== '');
+  const usual = useRead('GET /about', {}).data?.data.retry;
   return (
     <Disclosure
       title={words.retries}
-      summary={set.length === 0 ? words.asSettingsSay : set.map(inWords).join('; ')}
+      summary={set.length === 0 ? usualInWords(usual) : set.map(inWords).join('; ')}
       problem={problemAt(problems, 'retry')}
     >
       <Stack gap="sm">
@@ -90,6 +91,11 @@ function inWords([name, text]: [string, string]): string {
 }
 
 /** Shows the delays that Waypost keeps: it composes them of the tiers of this installation. */
+/** What this installation does without a plan; undefined: not read yet. */
+function usualInWords(retry: { delays: string[]; window: string } | undefined): string {
+  return retry ? words.usualPlan(retry.delays.join(', '), retry.window) : words.asSettingsSay;
+}
+
 function Effective({ delays }: { delays: string }) {
   const read = useRead('GET /about', {});
   const retry = read.data?.data.retry;

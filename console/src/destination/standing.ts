@@ -1,5 +1,5 @@
 import { type DestinationHealth } from '../../../shared/api/operations';
-import { causeInWords, clock, stateInWords } from '../lib/labels';
+import { capitalized, causeInWords, clock, stateInWords } from '../lib/labels';
 import { text } from '../texts';
 
 const words = text.destination.standing;
@@ -17,10 +17,6 @@ export function standingInWords(
   const since = words.since(name, clock(stateSince, nowMs));
   const isInTrouble = state === 'failing' || state === 'degraded';
   return isInTrouble && lastError ? words.because(since, causeInWords(lastError)) : since;
-}
-
-function capitalized(text: string): string {
-  return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
 }
 
 type Action = 'enable' | 'resume' | 'replay' | 'test';

@@ -117,17 +117,20 @@ function WebhookFields({
   const lost = secretsLost(webhook, proxyChanges);
   return (
     <>
-      <UrlField
-        webhook={webhook}
-        at={at}
-        problems={problems}
-        disabled={disabled}
-        example={example}
-        onChange={(url) => onChange({ ...webhook, url })}
-      />
-      {!disabled && (
-        <NotKept webhook={webhook} proxyChanges={proxyChanges} why={lost} onChange={onChange} />
-      )}
+      {/* The places of warnings are mostly empty: they have no gaps of their own. */}
+      <div>
+        <UrlField
+          webhook={webhook}
+          at={at}
+          problems={problems}
+          disabled={disabled}
+          example={example}
+          onChange={(url) => onChange({ ...webhook, url })}
+        />
+        {!disabled && (
+          <NotKept webhook={webhook} proxyChanges={proxyChanges} why={lost} onChange={onChange} />
+        )}
+      </div>
       {formats && (
         <FormatField
           format={webhook.format}

@@ -98,6 +98,10 @@ export function clock(iso: string, nowMs: number): string {
   return `${day}, ${time}`;
 }
 
+export function capitalized(text: string): string {
+  return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+}
+
 /** Formats a span in ms: "12 s", "3 min". */
 export function spanOf(ms: number): string {
   const seconds = Math.round(ms / 1_000);
@@ -184,6 +188,17 @@ export function causeInWords(error: {
 }): string {
   if (error.status !== null) return words.answered(error.status);
   return certificateInWords(error.message) ?? CAUSES[error.code ?? ''] ?? error.message;
+}
+
+const NO_RESPONSES: Readonly<Record<string, string>> = words.noResponses;
+
+/** Returns the status of a response, or in two words why there was none. */
+export function answerInShort(
+  status: number | null | undefined,
+  code: string | null | undefined,
+): string {
+  if (status != null) return String(status);
+  return code == null ? '–' : (NO_RESPONSES[code] ?? code);
 }
 
 /**

@@ -1,7 +1,14 @@
 import { Checkbox } from '@mantine/core';
 import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { type Audit as Response } from '../../../shared/api/operations';
-import { DESTINATION_LABELS, type FieldNames } from '../destination/conflict';
+import { ALERTS_ID } from '../../../shared/model/config';
+import {
+  ALERT_LABELS,
+  AUDIENCE_LABELS,
+  DESTINATION_LABELS,
+  type FieldNames,
+  TRAIT_LABELS,
+} from '../destination/conflict';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { codeInWords, personInWords, placeOf, roleInWords } from '../lib/labels';
@@ -128,12 +135,24 @@ function pageOf({ action, kind, entry }: Change): string | undefined {
   return kind === 'source' ? `/sources/${entry}` : undefined;
 }
 
+/** Returns the labels of the entry's fields. */
+function namesOf({ kind, entry }: Change): FieldNames {
+  return { ...words.fields, ...LABELS[entry === ALERTS_ID ? ALERTS_ID : kind] };
+}
+
+const LABELS: Readonly<Record<string, FieldNames>> = {
+  destination: DESTINATION_LABELS,
+  audience: AUDIENCE_LABELS,
+  computed_trait: TRAIT_LABELS,
+  [ALERTS_ID]: ALERT_LABELS,
+};
+
 /** More of them would make a row a page. */
 const FEW = 3;
 
 function Row({ change }: { change: Change }) {
   const place = pageOf(change);
-  const names: FieldNames = change.kind === 'destination' ? DESTINATION_LABELS : {};
+  const names = namesOf(change);
   const differences = change.changes.length > 0 && (
     <ul className="plain">
       {change.changes.map(({ field, from, to }) => (

@@ -10,7 +10,7 @@ import { EditAndResend } from '../delivery/resend';
 import { Story } from '../delivery/story';
 import { sentenceOf, titleOf } from '../delivery/timeline';
 import { useNames, useRead } from '../lib/api';
-import { placeOf } from '../lib/labels';
+import { answerInShort, placeOf } from '../lib/labels';
 import { Page, Pill, Section, TextLink, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
@@ -95,8 +95,10 @@ function Facts({ delivery }: { delivery: Delivery }) {
         <Fact name={words.accepted}>
           <When at={delivery.acceptedAt} exact />
         </Fact>
-        <Fact name={words.webhookId}>{delivery.id}</Fact>
-        <Fact name={words.message} isLong>
+        <Fact name={words.webhookId} className="id">
+          {delivery.id}
+        </Fact>
+        <Fact name={words.message} className="id long">
           <TextLink to={`/deliveries?${new URLSearchParams({ message: messageId }).toString()}`}>
             {messageId}
           </TextLink>
@@ -108,14 +110,14 @@ function Facts({ delivery }: { delivery: Delivery }) {
 
 interface FactProps {
   name: string;
-  /** an id, which has the room of two facts */
-  isLong?: boolean;
+  /** `id`: of small letters; `long`: it has the room of two facts */
+  className?: string;
   children: ReactNode;
 }
 
-function Fact({ name, isLong = false, children }: FactProps) {
+function Fact({ name, className = '', children }: FactProps) {
   return (
-    <div className={isLong ? 'long' : ''}>
+    <div className={className}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
@@ -136,7 +138,9 @@ function Elsewhere({ delivery: { id, messageId, source } }: { delivery: Delivery
             <TextLink to={`/deliveries/${each.id}`}>
               {each.destinationName ?? text.watch.deliveries.deleted}
             </TextLink>
-            <span className="quiet">{each.lastStatusCode ?? each.lastError?.code}</span>
+            <span className="quiet">
+              {answerInShort(each.lastStatusCode, each.lastError?.code)}
+            </span>
           </li>
         ))}
       </ul>

@@ -3,13 +3,24 @@ import { type Destination, type Overview } from '../../../shared/api/operations'
 import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count, causeInWords, rateInWords, stateInWords } from '../lib/labels';
+import { capitalized, count, causeInWords, rateInWords, stateInWords } from '../lib/labels';
 import { useReturn } from '../lib/return';
 import { listOf, sinceCreation } from '../lib/series';
 import { type Filters, Pager, SearchBar, sortable, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
 import { Sparkline } from '../ui/sparkline';
-import { Empty, LinkButton, NameLink, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import {
+  Empty,
+  LinkButton,
+  NameLink,
+  number,
+  Page,
+  Pill,
+  Table,
+  TextLink,
+  Unread,
+  When,
+} from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.setup.destinations;
@@ -19,7 +30,11 @@ const LOOK_AGAIN_MS = 10_000;
 const STATES = ['failing', 'degraded', 'paused', 'healthy', 'idle', 'off'] as const;
 const TABS = [
   { name: words.all, filter: 'state', value: '' },
-  ...STATES.map((state) => ({ name: stateInWords(state), filter: 'state', value: state })),
+  ...STATES.map((state) => ({
+    name: capitalized(stateInWords(state)),
+    filter: 'state',
+    value: state,
+  })),
 ];
 
 /** All destinations, with the health of each: searched, filtered and sorted by the server. */
@@ -92,39 +107,47 @@ function List({ destinations, health, since, filters }: ListProps) {
     <div ref={list}>
       <Table
         label={words.destinations}
+        className="dense destinations"
         head={[
           sortable(filters, words.name, 'name'),
-          sortable(filters, words.state, 'state'),
-          words.lastDay,
-          sortable(filters, words.waiting, '-waiting'),
-          sortable(filters, words.dead, '-dead'),
-          words.lastError,
-          words.sources,
+          { ...sortable(filters, words.state, 'state'), className: 'c-status' },
+          { text: words.lastDay, className: 'c-trend' },
+          { ...sortable(filters, words.waiting, '-waiting'), number: true, className: 'c-count' },
+          { text: words.oldest, className: 'c-time' },
+          { ...sortable(filters, words.dead, '-dead'), number: true, className: 'c-count' },
+          { text: words.lastError, className: 'c-error' },
+          { ...number(words.sources), className: 'c-count' },
           words.urls,
         ]}
       >
         {destinations.map((destination) => (
           <tr key={destination.id} data-row={destination.id}>
-            <td className="name">
+            <td>
               <NameLink to={`/destinations/${destination.id}`} name={destination.name} />
             </td>
             <td>
-              <State of={destination} health={rows.get(destination.id)} />{' '}
-              {!destination.hasSharedSecret && <Unsigned />}
+              <State of={destination} health={rows.get(destination.id)} />
             </td>
             <HealthCells
               of={rows.get(destination.id)}
               since={since}
               createdAt={destination.createdAt}
             />
-            <td>{words.ofSources(destination.sources.length)}</td>
-            <td className="break url">
-              {destination.webhooks.map(({ url }) => url ?? words.unreadable).join(', ')}
-            </td>
+            <td className="number">{count(destination.sources.length)}</td>
+            <Urls of={destination} />
           </tr>
         ))}
       </Table>
     </div>
+  );
+}
+
+function Urls({ of: { webhooks, hasSharedSecret } }: { of: Destination }) {
+  const urls = webhooks.map(({ url }) => url ?? words.unreadable).join(', ');
+  return (
+    <td title={urls}>
+      {!hasSharedSecret && <Unsigned />} {urls.replaceAll('https://', '')}
+    </td>
   );
 }
 
@@ -157,43 +180,32 @@ interface CellsProps {
 }
 
 function HealthCells({ of: row, since, createdAt }: CellsProps) {
-  if (!row) return Array.from({ length: 4 }, (_, i) => <td key={i}>–</td>);
+  if (!row) return Array.from({ length: 5 }, (_, i) => <td key={i}>–</td>);
   const { trend, successRate, lastError, oldestWaitingAt, dead } = row;
   const waiting = row.waiting + row.retrying + row.held;
   return (
     <>
-      <td className="nowrap">
+      <td>
         {trend && <Sparkline {...sinceCreation(trend, since, createdAt)} />}{' '}
         {rateInWords(successRate)}
       </td>
+      <Counted n={waiting} to={listOf(row.destination, {}, 'pending')} />
       <td>
-        {waiting === 0 ? (
-          words.none
-        ) : (
-          <>
-            <TextLink to={listOf(row.destination, {}, 'pending')}>{count(waiting)}</TextLink>
-            {words.oldest(<When at={oldestWaitingAt} />)}
-          </>
-        )}
+        <When at={oldestWaitingAt} />
       </td>
-      <td>
-        {dead === 0 ? (
-          words.none
-        ) : (
-          <TextLink to={listOf(row.destination, defined({ since }), 'dead')}>
-            {count(dead)}
-          </TextLink>
-        )}
-      </td>
-      <td className="break">
-        {lastError === null ? (
-          words.none
-        ) : (
-          <>
-            {causeInWords(lastError)}, <When at={lastError.at} />
-          </>
-        )}
-      </td>
+      <Counted n={dead} to={listOf(row.destination, defined({ since }), 'dead')} />
+      {lastError === null ? (
+        <td>–</td>
+      ) : (
+        <td title={causeInWords(lastError)}>
+          {causeInWords(lastError)}, <When at={lastError.at} />
+        </td>
+      )}
     </>
   );
+}
+
+/** A number that leads to what it counts. */
+function Counted({ n, to }: { n: number; to: string }) {
+  return <td className="number">{n === 0 ? '0' : <TextLink to={to}>{count(n)}</TextLink>}</td>;
 }

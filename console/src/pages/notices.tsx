@@ -217,7 +217,7 @@ function Facts({ notice }: { notice: Notice }) {
         <>{words.noneLeft(<When at={endedAt} />)}</>
       )}
       {endedAt !== null && destinationDeleted && words.destinationDeleted}
-      {error !== null && <span className="bad">{error}</span>}
+      {error !== null && <span className="quiet">{error}</span>}
     </>
   );
 }

@@ -281,6 +281,7 @@ function NeedsAttention({ of: rows, range }: RowsProps) {
           words.why,
           number(words.dead),
           number(words.waitingNow),
+          words.oldest,
           number(words.actions),
         ]}
       >
@@ -308,15 +309,9 @@ function Attention({ of: row, range }: { of: Row; range: CountedTime }) {
         <Why of={row} since={range.since} />
       </td>
       <Counted n={dead} to={listOf(destination, range, 'dead')} />
-      <td className="number">
-        {waiting === 0 ? (
-          '0'
-        ) : (
-          <>
-            <TextLink to={listOf(destination, {}, 'pending')}>{count(waiting)}</TextLink>
-            {words.oldest(<When at={oldestWaitingAt} />)}
-          </>
-        )}
+      <Counted n={waiting} to={listOf(destination, {}, 'pending')} />
+      <td>
+        <When at={oldestWaitingAt} />
       </td>
       <td className="act">
         {mayReplay && dead > 0 && (

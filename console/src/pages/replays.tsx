@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
@@ -47,7 +47,13 @@ function Past() {
   const names = useNames('destinations', ids);
   if (!read.data || read.error) return <Unread read={read} what={words.theReplays} />;
   const { data } = read.data.data;
-  if (data.length === 0) return <Empty title={words.noReplaysYet} />;
+  if (data.length === 0) {
+    return (
+      <Empty title={words.noReplaysYet}>
+        <Text size="sm">{words.noReplaysHint}</Text>
+      </Empty>
+    );
+  }
   return (
     <>
       <Table label={words.replays} head={HEAD}>

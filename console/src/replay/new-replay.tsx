@@ -1,13 +1,4 @@
-import {
-  Alert,
-  Button,
-  Checkbox,
-  Group,
-  NativeSelect,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Button, Checkbox, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ChangeEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
@@ -151,7 +142,7 @@ function Choices({ scope, onChange }: FieldsProps) {
       onChange({ ...scope, [key]: event.target.value }),
   });
   return (
-    <Group align="flex-end">
+    <div className="filters">
       <EntryPicker
         kind="destinations"
         label={words.destination}
@@ -162,7 +153,7 @@ function Choices({ scope, onChange }: FieldsProps) {
       <NativeSelect label={words.from} data={ORIGINS} {...field('origin')} />
       <NativeSelect label={words.status} data={any(REPLAYABLE)} {...field('status')} />
       <NativeSelect label={words.type} data={any(TYPES)} {...field('type')} />
-    </Group>
+    </div>
   );
 }
 
@@ -173,10 +164,10 @@ function Limits({ scope, onChange }: FieldsProps) {
       onChange({ ...scope, [key]: event.target.value }),
   });
   return (
-    <Group align="flex-end">
+    <div className="filters">
       <TextInput type="datetime-local" label={words.acceptedFrom} {...field('from')} />
       <TextInput type="datetime-local" label={words.acceptedBefore} {...field('to')} />
       <TextInput inputMode="decimal" label={words.rateLimit} {...field('maxPerSecond')} />
-    </Group>
+    </div>
   );
 }

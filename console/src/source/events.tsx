@@ -3,7 +3,7 @@ import { type Source } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
-import { Failure, Pill, Section, Table, Unread, When } from '../ui/ui';
+import { Failure, number, Pill, Section, Table, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.source.events;
@@ -32,12 +32,12 @@ export function SourceEvents({
       {events && events.length > 0 && (
         <Table
           label={words.trackEvents}
-          head={[words.event, words.seen, words.last, words.state, words.change]}
+          head={[words.event, number(words.seen), words.last, words.state, number(words.change)]}
         >
           {events.map(({ name, count: seen, lastSeenAt, blocked }) => (
             <tr key={name}>
               <td className="break">{name}</td>
-              <td>{count(seen)}</td>
+              <td className="number">{count(seen)}</td>
               <td>
                 <When at={lastSeenAt} />
               </td>
@@ -46,7 +46,7 @@ export function SourceEvents({
                   {blocked ? words.blocked : words.delivered}
                 </Pill>
               </td>
-              <td>
+              <td className="act">
                 {operator && (
                   <Button
                     size="compact-sm"
@@ -69,7 +69,9 @@ export function SourceEvents({
           ))}
         </Table>
       )}
-      <Text size="sm">{words.blockedHint}</Text>
+      <Text size="sm" className="quiet below">
+        {words.blockedHint}
+      </Text>
       {change.error && <Failure error={change.error} what={words.changeTask} />}
     </Section>
   );

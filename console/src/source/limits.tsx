@@ -1,4 +1,4 @@
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { type Source } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
@@ -55,7 +55,7 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
         }}
       >
         <Stack gap="sm">
-          <Group align="flex-end">
+          <div className="filters">
             {field('maxPerSecond', words.callsPerSecond, words.callsPerSecondHint)}
             {field('maxBytesPerSecond', words.bytesPerSecond, words.bytesPerSecondHint)}
             {field('burst', words.burst, words.burstHint)}
@@ -64,16 +64,17 @@ export function SourceLimits({ source, etag }: { source: Source; etag: string })
               onChange={(trust) => setDraft({ ...draft, trust })}
               disabled={!operator}
             />
-            {operator && (
-              <Button
-                type="submit"
-                loading={change.isPending}
-                disabled={Object.keys(body).length === 0}
-              >
-                {words.saveLimits}
-              </Button>
-            )}
-          </Group>
+          </div>
+          {operator && (
+            <Button
+              className="start"
+              type="submit"
+              loading={change.isPending}
+              disabled={Object.keys(body).length === 0}
+            >
+              {words.saveLimits}
+            </Button>
+          )}
           {change.error && <Failure error={change.error} what={words.saveTask} />}
           <Limited source={source.id} />
         </Stack>

@@ -16,6 +16,27 @@ export const administration = {
     what: 'What',
     settingsToken: 'the admin token in the settings',
     withSessions: 'With sign-ins',
+    /** of entries whose form has other fields */
+    fields: {
+      blockedEvents: 'Blocked events',
+      email: 'E-mail',
+      enabled: 'Enabled',
+      history: 'History',
+      key: 'Trait',
+      limits: 'Limits',
+      name: 'Name',
+      of: 'Sends the updates of',
+      paused: 'Paused',
+      revision: 'Revision',
+      role: 'Role',
+      sharedSecret: 'Secret',
+      shards: 'Shards',
+      source: 'Source',
+      token: 'Token',
+      trust: 'Calls come from',
+      type: 'Kind',
+      writeKeys: 'Write keys',
+    },
   },
   deletions: {
     deletions: 'Deletions',
@@ -53,7 +74,7 @@ export const administration = {
     sessionEnded: 'Your session has ended. Sign in to return to this page.',
     token: 'Token',
     tokenHint:
-      'A token from an administrator; or the admin token, which `npm start` keeps in ' +
+      'A token from an administrator; or the admin token, which the start prints and keeps in ' +
       '.waypost/admin-token',
     showToken: 'Show the token',
     signIn: 'Sign in',

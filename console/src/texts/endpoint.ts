@@ -110,6 +110,8 @@ export const endpoint = {
     maximumBytesPerRequest: 'Maximum bytes per request',
     maximumBytesPerRequestHint: 'Up to 5,000,000',
     retries: 'Retries',
+    usualPlan: (delays: string, window: string) =>
+      `after ${delays}, for up to ${window}, as this installation does`,
     asSettingsSay: 'as the settings of this installation say',
     delays: 'Delays',
     delaysHint: 'Before the second, third, … attempt, such as 30s, 5m, 2h. The last one repeats',

@@ -137,6 +137,17 @@ export const lib = {
       tls: 'the TLS connection fails',
       token: 'the token endpoint gives no token',
     },
+    /** of a request that got no response, where a status would stand */
+    noResponses: {
+      connection: 'no connection',
+      dns: 'unknown host',
+      forbidden_address: 'forbidden',
+      invalid_url: 'invalid URL',
+      proxy: 'proxy error',
+      timeout: 'no answer',
+      tls: 'TLS error',
+      token: 'no token',
+    },
     roles: {
       admin: 'admin',
       operator: 'operator',

@@ -1,5 +1,4 @@
 import { type ReactNode } from 'react';
-import { counted } from './counts';
 import { nodes } from './nodes';
 
 /** Texts of the pages under "Set up". */
@@ -92,12 +91,11 @@ export const setup = {
     none: 'none',
     unsignedHint: 'It has no shared secret: receivers cannot verify its requests',
     unsigned: 'unsigned',
-    oldest: (when: ReactNode) => nodes`, the oldest from ${when}`,
+    oldest: 'Oldest',
     all: 'All',
     search: 'Search by name or id',
     nothingMatches: 'Nothing matches',
     dead: 'Dead, 24 h',
-    ofSources: (n: number) => (n === 0 ? 'none' : counted(n, 'source')),
   },
   newAudience: {
     adminsOnly: 'An audience or trait sends user data to destinations.',

@@ -255,7 +255,7 @@ export const watch = {
     isPaused: 'somebody paused it',
     noAnswerInTime: 'its endpoint does not answer in time',
     endpointFails: 'its endpoint fails',
-    oldest: (when: ReactNode) => nodes`, the oldest from ${when}`,
+    oldest: 'Oldest',
     mostUrgent: (shown: string, all: string) =>
       `These ${shown} of ${all} destinations need attention most.`,
     allDestinations: 'Show all destinations',
@@ -328,6 +328,8 @@ export const watch = {
     theReplays: 'replays',
     newReplay: 'New replay',
     noReplaysYet: 'No replays yet',
+    noReplaysHint:
+      'A replay sends deliveries again, for example those that are dead after their endpoint was repaired.',
     cancelled: ' cancelled',
     superseded: (n: string) => ` (${n} superseded)`,
     held: (n: string) => ` (${n} still held)`,

@@ -83,7 +83,8 @@ export function EntryFilter({
     <EntryPicker
       kind={kind}
       label={label}
-      {...(all !== undefined && { placeholder: all, hidesLabel: true })}
+      placeholder={all ?? text.ui.filters.all}
+      hidesLabel={all !== undefined}
       value={filters.get(name)}
       onChange={(id) => filters.set(name, id)}
     />

@@ -45,6 +45,7 @@ function EventItem({ of: event, source }: { of: SourceEvent; source: string }) {
           <span className="quiet">
             {userOf(event.call)} <bdi>{source}</bdi>
           </span>
+          {event.destinations && <span className="quiet">{goesTo(event.destinations)}</span>}
           {event.message !== undefined && <span className="bad">{event.message}</span>}
           {event.warnings.map((warning) => (
             <span key={warning} className="bad">
@@ -135,6 +136,10 @@ function useStatuses(
 
 function Became({ status }: { status: Delivery['status'] | undefined }) {
   return status === undefined ? null : <Pill kind={status} />;
+}
+
+function goesTo(destinations: NonNullable<SourceEvent['destinations']>): string {
+  return words.goesTo(destinations.filter(({ outcome }) => outcome === 'routed').length);
 }
 
 /** A call may have any shape: it may have been rejected for that. */

@@ -297,7 +297,7 @@ function expiring(
         notice.expiresAt === at,
     );
     if (told) return [{ ...told, told }];
-    const error = `${origin}: ${what} ends at ${new Date(at).toISOString()}`;
+    const error = `${origin}: ${what} ends at ${minuteOf(at)}`;
     const begun: Trouble = {
       kind: 'certificate_expiring',
       destination: id,
@@ -315,6 +315,11 @@ interface End {
   origin: string;
   what: string;
   at: number;
+}
+
+/** People read it: "2026-12-06 21:35 UTC". */
+function minuteOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function endsOf(

@@ -173,7 +173,6 @@ function errorOf(urls: readonly UrlAttempt[]): { error: string } & Cause {
 }
 
 function wordsFor({ origin, status, error }: UrlAttempt): string {
-  const what =
-    status === undefined ? error && `${error.code}: ${error.message}` : `status ${String(status)}`;
+  const what = status === undefined ? error?.message : `HTTP ${String(status)}`;
   return `${origin}: ${what ?? 'no answer is known'}`;
 }

@@ -1,4 +1,5 @@
-import { type Phase, type UrlError } from '../../../shared/model/attempt-events';
+import { type UrlError } from '../../../shared/model/attempt-events';
+import { type Phase } from '../../../shared/model/phases';
 import { EndpointFault } from './endpoint-fault';
 import { DistrustedIssuerError } from './distrusted-issuer';
 import { ForbiddenAddressError, ForbiddenAnswerError } from './forbidden-address';

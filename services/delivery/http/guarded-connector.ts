@@ -4,7 +4,7 @@ import { type SecureContext, TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { defined } from '../../../shared/collections/defined';
 import { type AddressGuard, literalAddress } from '../../../shared/model/address-guard';
-import { type Phase } from '../../../shared/model/attempt-events';
+import { type Phase } from '../../../shared/model/phases';
 import { distrustedIssuer } from '../../../shared/runtime/distrusted-roots';
 import { type CertificateWatch } from './certificate-watch';
 import { type ClientTls, endpointContext } from './client-tls';

@@ -104,7 +104,7 @@ describe('the timeline of a delivery', () => {
   test('shows a request that was withheld as not sent, and not as an attempt', () => {
     const error = { code: 'token', message: 'status 401' };
     const attempts = [anEvent(1, { status: undefined, error }, { withheld: true })];
-    expect(texts(aDelivery({ attempts }))[1]).toBe('Not sent: token');
+    expect(texts(aDelivery({ attempts }))[1]).toBe('Not sent: no token');
   });
 
   test('says what a delivery waits for whose endpoint is away, and names no time that has passed', () => {

@@ -14,6 +14,8 @@ import { type Json } from '../../../../tools/harness/api';
 import { makeCertificate } from '../../../support/certificate';
 import { aDeath, aFailure, anEvent, at, aUrl, START } from '../../../support/events';
 
+const minuteOf = (seconds: number) => `${at(seconds).slice(0, 16).replace('T', ' ')} UTC`;
+
 /** Tests settings, notices and alerts on a real database. */
 
 let database: Database;
@@ -360,7 +362,7 @@ describe('a failing destination', () => {
           name: 'Hooks',
           since: at(0),
           failures: 3,
-          error: 'https://a.example: status 503',
+          error: 'https://a.example: HTTP 503',
         },
       },
     });
@@ -678,7 +680,7 @@ describe('a delivery that reaches only some URLs', () => {
       deadLetters: 0,
       endedAt: null,
       alert: 'sent',
-      error: 'https://a.example: status 503',
+      error: 'https://a.example: HTTP 503',
     });
   });
 
@@ -829,7 +831,7 @@ describe('a certificate near its end', () => {
           destination: id,
           name: 'Hooks',
           expiresAt: at(15 * DAYS),
-          error: `https://a.example: the certificate of the server ends at ${at(15 * DAYS)}`,
+          error: `https://a.example: the certificate of the server ends at ${minuteOf(15 * DAYS)}`,
         },
       },
     ]);
@@ -943,9 +945,9 @@ describe('a certificate near its end', () => {
       [
         [
           id,
-          `https://a.example: the client certificate (tls.certificate) ends at ${at(10 * DAYS)}`,
+          `https://a.example: the client certificate (tls.certificate) ends at ${minuteOf(10 * DAYS)}`,
         ],
-        [other, `https://b.example: an authority (tls.ca) ends at ${at(5 * DAYS)}`],
+        [other, `https://b.example: an authority (tls.ca) ends at ${minuteOf(5 * DAYS)}`],
       ].sort(),
     );
     const renewed = { certificate: lasting.cert, key: lasting.key };

@@ -45,14 +45,14 @@ test('the evidence contains the time, the time of the next attempt, and the erro
     destination: 'dst_1',
     at: ms(1),
     until: ms(11),
-    error: 'https://a.example: status 503',
+    error: 'https://a.example: HTTP 503',
     status: 503,
     url: 'whk_1',
   });
   const error = { code: 'timeout' as const, message: 'no complete answer within 5000 ms' };
   const { status: _, ...url } = aUrl({ outcome: 'retry', error });
   expect(of(aFailure({ urls: [url] }))).toMatchObject({
-    error: 'https://a.example: timeout: no complete answer within 5000 ms',
+    error: 'https://a.example: no complete answer within 5000 ms',
     code: 'timeout',
   });
   expect(of(rejected)).toMatchObject({ at: ms(1), until: ms(1) });
@@ -67,7 +67,7 @@ test('the evidence that nothing can be sent has the cause, if the delivery met i
     at: ms(1),
     until: Date.parse(aWait().expiresAt),
     code: 'token',
-    error: 'https://a.example: token: it answered 500',
+    error: 'https://a.example: it answered 500',
     url: 'whk_1',
   });
   expect(of(aWait({ reason: 'token' }))).toEqual({
