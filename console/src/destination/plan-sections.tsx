@@ -90,12 +90,12 @@ function inWords([name, text]: [string, string]): string {
   return `${WORDS[name] ?? ''} ${text}`;
 }
 
-/** Shows the delays that Waypost keeps: it composes them of the tiers of this installation. */
 /** What this installation does without a plan; undefined: not read yet. */
 function usualInWords(retry: { delays: string[]; window: string } | undefined): string {
   return retry ? words.usualPlan(retry.delays.join(', '), retry.window) : words.asSettingsSay;
 }
 
+/** Shows the delays that Waypost keeps: it composes them of the tiers of this installation. */
 function Effective({ delays }: { delays: string }) {
   const read = useRead('GET /about', {});
   const retry = read.data?.data.retry;
