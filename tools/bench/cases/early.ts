@@ -16,7 +16,7 @@ import { type Row, rows } from '../rows';
 import { aDelivery, deliveryRecord, openSeeder } from '../seed';
 import { type Bench, type Running, withSystem } from '../setup';
 import { SteadyCalls } from '../steady-calls';
-import { isolationGoal } from './isolation';
+import { ISOLATION_GOAL } from './isolation';
 import { metricOf } from './observe';
 
 /**
@@ -86,12 +86,7 @@ export function earlyRows({ count, clean, departures }: EarlyFigure): Row[] {
         [': missing', 'deliveries', missing, 0],
         [": others' p50", 'ms', others.p50Ms],
         [": others' p99", 'ms', others.p99Ms],
-        [
-          ": others' p99",
-          '× nothing leaves',
-          others.p99Ms / clean.p99Ms,
-          isolationGoal(clean.p99Ms),
-        ],
+        [": others' p99", '× nothing leaves', others.p99Ms / clean.p99Ms, ISOLATION_GOAL],
         [': CPU', 'ms/delivery', (1_000 * sum(Object.values(cpu.byName))) / count],
         ...Object.entries(cpu.byName).map(
           ([process, seconds]) => [`: ${process}`, 'cores', seconds / cpu.seconds] as const,

@@ -69,7 +69,7 @@ interface IsolationFigure {
 }
 
 /** The allowed cost of sick endpoints for the others, as a multiple of the clean p99. */
-const GOAL = 1.2;
+export const ISOLATION_GOAL = 1.2;
 
 export function isolationRows(figure: IsolationFigure): Row[] {
   const { phases, endpoints, laneLimit, capacity, offeredPerSecond } = figure;
@@ -77,7 +77,12 @@ export function isolationRows(figure: IsolationFigure): Row[] {
   const clean = (of: (phase: IsolationPhase) => number) => median(cleanPhases.map(of));
   const beside = (phase: IsolationPhase, at: number) => {
     const around = neighbours(phases, at).map(({ p99Ms }) => p99Ms);
-    return ['healthy p99', '× clean around it', phase.p99Ms / median(around), GOAL] as const;
+    return [
+      'healthy p99',
+      '× clean around it',
+      phase.p99Ms / median(around),
+      ISOLATION_GOAL,
+    ] as const;
   };
   return [
     ...rows('isolation: ', [
