@@ -145,6 +145,14 @@ describe('the stored part of a response', () => {
     expect(kept('', { location }).headers).toEqual({ location: expected });
   });
 
+  test('nothing is stored of a URL with more secrets than can be looked for', () => {
+    const query = Array.from({ length: 300 }, (_, i) => `k=${String(1_000 + i)}`).join('&');
+    const response = { status: 500, headers: {}, body: Buffer.from('1001'), truncated: false };
+    const endpoint = { ...ENDPOINT, secrets: secretTexts(`/?${query}`, []) };
+    const { attempt } = judgeResponse(endpoint, { ok: true, response, durationMs: 3 }, CONTEXT);
+    expect(attempt).toMatchObject({ status: 500, response: { body: '', truncated: true } });
+  });
+
   test('a secret that is cut off at the end of a response is masked', () => {
     expect(kept('you sent abc.def', {}, true).body).toBe('you sent ***');
     expect(kept('you sent abc.def', {}, false).body).toBe('you sent abc.def');
