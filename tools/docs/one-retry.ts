@@ -75,7 +75,7 @@ class Machine {
   }
 }
 
-export class World {
+class World {
   now = START;
   brokerWrongMs = 0;
   delivery = new Machine(this);
