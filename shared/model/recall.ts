@@ -154,9 +154,9 @@ export const STANDS_MS = 75_000;
 export const JOB_LIFETIME_MS = 86_400_000;
 
 /**
- * Returns whether a recall concerns a record. It concerns what entered its tier before it; one of a
- * single delivery and probes, which go on for hours, also what enters later; and a cancellation what
- * was being attempted.
+ * Returns whether a recall concerns a record. It concerns what a search finds in the tiers; of those
+ * that a user sends now, what entered its tier before it, so that none is sent twice; of those that
+ * a user cancels, that and what was being attempted.
  * @param beforeMs when Kafka appended the recall, by the brokers' clock
  */
 export function isRecalled(
@@ -168,6 +168,7 @@ export function isRecalled(
   return (
     where.delivery !== undefined ||
     action === 'probe' ||
+    action === 'recovered' ||
     record.timestampMs <= beforeMs ||
     Number(record.headers['expires-at']) <= (expiresBy ?? 0)
   );

@@ -1,13 +1,10 @@
 import { runSendNow } from '../../tools/chaos/send-now';
 
-/**
- * All that waits at an endpoint, sent now among others; `node dist/tools/chaos/send-now-main.js`
- * does it with a million of them.
- */
+/** All that waits at an endpoint, sent now among others. */
 
 test('deliveries sent now arrive once, although a killed retry returns them later', async () => {
   const lines: string[] = [];
-  const options = { waiting: 300, others: 5_000, tierMs: 20_000, embedded: false };
+  const options = { waiting: 300, others: 5_000, tierMs: 20_000 };
   const outcome = await runSendNow(options, (line) => lines.push(line));
   process.stdout.write(`${lines.join('\n')}\n`);
   expect(outcome).toMatchObject({

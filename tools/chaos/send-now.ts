@@ -22,8 +22,6 @@ export interface SendNowOptions {
    * others
    */
   tierMs: number;
-  /** starts a separate broker */
-  embedded: boolean;
 }
 
 export interface SendNowOutcome {
@@ -50,11 +48,11 @@ export async function runSendNow(
   options: SendNowOptions,
   say: (line: string) => void,
 ): Promise<SendNowOutcome> {
-  const { tierMs, embedded } = options;
+  const { tierMs } = options;
   const delays = [10_000, tierMs, LONGEST_MS].sort((a, b) => a - b).map(formatDuration);
   const env = { WAYPOST_RETRY_DELAYS: delays.join(','), WAYPOST_PARTITIONS: '12' };
   const sink = await startSink();
-  const system = await startSystem({ embedded, env });
+  const system = await startSystem({ env });
   const seeder = await openSeeder(system.env);
   try {
     return await sendNow({ options, sink, system, seeder, say });
@@ -166,6 +164,6 @@ function* parked(
   }
 }
 
-export function seconds(ms: number): string {
+function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }

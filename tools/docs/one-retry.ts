@@ -75,7 +75,7 @@ class Machine {
   }
 }
 
-export class World {
+class World {
   now = START;
   brokerWrongMs = 0;
   delivery = new Machine(this);
@@ -98,16 +98,21 @@ export class World {
     if (service === 'retry') this.#requeuer = this.#newRequeuer();
   }
 
-  /** Runs until this time after the start. @param everyTick returns true to end */
-  runUntil(ms: number, everyTick: () => boolean = () => false): void {
+  /**
+   * Runs until this time after the start.
+   * @param everyTick returns true to end
+   * @returns whether that ended it
+   */
+  runUntil(ms: number, everyTick: () => boolean = () => false): boolean {
     while (this.now < START + ms) {
       this.now += TICK_MS;
       if (this.now % WRITE_EVERY_MS === 0) {
         if (!this.delivery.isAway) this.delivery.write();
         if (!this.retry.isAway && this.isBusy) this.retry.write();
       }
-      if (everyTick()) return;
+      if (everyTick()) return true;
     }
+    return false;
   }
 
   /** A first attempt fails, and its delivery waits. */
@@ -239,10 +244,9 @@ export function lateness(fault: Fault, atMs: number, isBusy: boolean): number {
   while (world.delivery.isAway) world.runUntil(world.now - START + TICK_MS);
   const failedAt = world.now;
   world.fail();
-  let isAttempted = false;
-  world.runUntil(GIVEN_UP_MS, () => {
+  const isAttempted = world.runUntil(GIVEN_UP_MS, () => {
     happen();
-    return (isAttempted = world.step());
+    return world.step();
   });
   const { delivery, retry, now } = world;
   if (!isAttempted) return Infinity;

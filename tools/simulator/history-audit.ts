@@ -4,7 +4,7 @@ import { type DeliveryEvent } from '../../shared/model/attempt-events';
 
 /**
  * What control's history shows at the end: each event of `attempts` is applied as control does it,
- * and most of them once more, later, as after a crash of control.
+ * and once more, later, as after a crash of control.
  */
 
 const AGAIN_AFTER = 5;
@@ -39,6 +39,8 @@ export class HistoryAudit {
   /** Returns what is wrong at the end of a run. */
   problems(): string[] {
     const problems: string[] = [];
+    // After a crash control reads to the end again: an early event may have undone the last one.
+    for (const event of this.#again.splice(0)) this.#apply(event);
     if (this.#rows.size > this.#deliveries.size) problems.push('a row of the history twice');
     for (const what of ENDS) {
       const ended = [...this.#ends.values()].filter((how) => how === what).length;

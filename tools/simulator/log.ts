@@ -84,14 +84,14 @@ export class PartitionLog {
   cut(most: number): number {
     const handedBack = new Set(this.#returned);
     const gone = this.#records.splice(Math.max(0, this.#records.length - most));
-    const unread = gone.filter((each, i) => this.#records.length + i >= this.#head);
+    const unreadFrom = this.#head - this.#records.length;
+    const unheld = gone.filter((each, i) => i >= unreadFrom || handedBack.has(each));
     this.#next -= gone.length;
     this.#head = Math.min(this.#head, this.#records.length);
     // Its first record is offered at once.
     if (typeof this.#waits === 'number') this.#waits = undefined;
     this.#returned = this.#returned.filter(({ offset }) => offset < this.#next);
     for (const stored of gone) stored.isGone = true;
-    const unheld = [...unread, ...gone.filter((each) => handedBack.has(each))];
     for (const stored of unheld) this.onLost(this.#opened(stored));
     return this.#next;
   }

@@ -76,6 +76,12 @@ test.each<[string, Recall, ParkedRecord, boolean]>([
     true,
   ],
   [
+    'a recovery takes what the open circuit parked, also if the clock of the brokers went back',
+    recall({ action: 'recovered' }, WAITS_FOR_CIRCUIT),
+    parked({ reason: 'circuit_open' }, { atMs: AT + 5_000 }),
+    true,
+  ],
+  [
     'a probe takes what the open circuit parked, also long after it was asked for',
     recall({ action: 'probe' }, WAITS_FOR_CIRCUIT),
     parked({ reason: 'circuit_open' }, { atMs: AT + 3_600_000 }),

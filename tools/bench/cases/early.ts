@@ -7,7 +7,7 @@ import { deliveryId } from '../../../shared/model/delivery';
 import { loadSettings } from '../../../shared/runtime/settings';
 import { apiOf } from '../../harness/api';
 import { clockMs, until } from '../../harness/timing';
-import { cpuBetween, type CpuUse, readCpu } from '../../harness/usage';
+import { cpuBetween, type CpuReading, type CpuUse, readCpu } from '../../harness/usage';
 import { sum, type Times, timesOf } from '../arithmetic';
 import { createCustomers, type Customer } from '../load';
 import { bodyOf } from '../payload';
@@ -36,7 +36,7 @@ const USED_WITHIN_MS = 5_000;
 const OPEN_WITHIN_MS = 60_000;
 const LEFT_WITHIN_MS = 600_000;
 const SETTLE_MS = 10_000;
-const POLL_MS = 100;
+const POLL_MS = 250;
 /** Part of the flow that may be under way, in seconds. */
 const UNDER_WAY_S = 2;
 /** A guess, for the progress line. */
@@ -103,8 +103,8 @@ interface Span {
   /** deliveries of the calls to the endpoint itself: one may show that it is back */
   own: string[];
   fromMs: number;
-  toMs: number;
-  cpu: CpuUse;
+  /** from the beginning on, until no delivery of it can be under way */
+  readings: CpuReading[];
   /** number of cancelled deliveries, and when the first and the last of them were seen */
   cancelled: { count: number; firstMs: number; lastMs: number };
 }
@@ -195,7 +195,7 @@ class Run {
     await this.pause('all is settled', SETTLE_MS);
     const own = await this.#prepare(place);
     const fromMs = clockMs();
-    const cpu = readCpu(running.pids);
+    const readings = [readCpu(running.pids)];
     const before = {
       cancelled: await this.#cancelled(),
       accepted: bench.endpoint.accepted - flow.sent,
@@ -203,6 +203,7 @@ class Run {
     await this.#act(place);
     const cancelled = { count: 0, firstMs: NaN, lastMs: NaN };
     const hasLeft = async () => {
+      readings.push(readCpu(running.pids));
       if (name !== 'cancelled') {
         const arrived = bench.endpoint.accepted - flow.sent - before.accepted;
         return arrived >= size.count - UNDER_WAY_S * size.perSecond;
@@ -214,10 +215,8 @@ class Run {
       return count >= size.count;
     };
     await progress.during(name, LEFT_WITHIN_MS, () => until(hasLeft, POLL_MS, LEFT_WITHIN_MS));
-    const toMs = clockMs();
-    const used = cpuBetween(cpu, readCpu(running.pids));
     const ids = [...((await own?.stop()) ?? [])].map(([id]) => id);
-    return { name, customer, own: ids, fromMs, toMs, cpu: used, cancelled };
+    return { name, customer, own: ids, fromMs, readings, cancelled };
   }
 
   /** Sends calls to an endpoint that is away, until its state is known. */
@@ -276,7 +275,7 @@ interface Known {
 
 /** Computes the figures of a case from the arrivals. Pure. */
 export function departureOf(
-  { name, customer, own, fromMs, toMs, cpu, cancelled }: Span,
+  { name, customer, own, fromMs, readings, cancelled }: Span,
   { count, sentAt, arrivals }: Known,
 ): Departure {
   const arrived = (ids: readonly string[]) =>
@@ -290,13 +289,16 @@ export function departureOf(
     : [waiting[0], waiting.at(-1)];
   const shownMs = arrived(own).find((atMs) => atMs >= fromMs) ?? Infinity;
   const beganMs = name === 'recovered' ? Math.min(shownMs, firstMs) : fromMs;
+  const before = readings.findLast(({ atMs }) => atMs <= beganMs) ?? readings[0];
+  const after = readings.find(({ atMs }) => atMs >= lastMs) ?? readings.at(-1);
+  if (!before || !after) throw new Error(`the CPU of "${name}" was not read`);
   return {
     name,
     firstMs: firstMs - beganMs,
     lastMs: lastMs - beganMs,
     missing: count - (isCancelled ? cancelled.count : waiting.length),
-    cpu,
-    others: latencies({ sentAt, arrivals }, fromMs, toMs),
+    cpu: cpuBetween(before, after),
+    others: latencies({ sentAt, arrivals }, beganMs, lastMs),
   };
 }
 

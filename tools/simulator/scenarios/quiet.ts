@@ -14,17 +14,20 @@ const OFTEN_UNTIL_MS = 15 * MINUTE_MS;
 const OFTEN_MS = MINUTE_MS;
 const SELDOM_MS = 5 * MINUTE_MS;
 const DELIVERIES = 30;
+/** Longer than the endpoint is away. */
+const WINDOW_MS = 4 * 60 * MINUTE_MS;
 
 export const quiet: Scenario = {
   name: 'quiet',
   about: 'an endpoint without calls is away for 50 minutes: how long it is not asked',
   async play(options) {
-    const backAtMs = options.short ? 8 * MINUTE_MS : 50 * MINUTE_MS;
+    const backAtMs = options.short ? 14 * MINUTE_MS : 50 * MINUTE_MS;
     const ended = await play(
       {
         seed: options.seed,
         trafficMs: backAtMs,
         sliceMs: SLICE_MS,
+        settings: { windowMs: WINDOW_MS },
         destinations: [
           {
             id: 'quiet',
