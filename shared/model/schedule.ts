@@ -153,8 +153,9 @@ export interface ParkInput extends WaitBounds {
   expectedWaitMs: number;
   /**
    * `nearest` (default): the tier nearest the expected wait, for a full lane. `down`: the largest
-   * tier not longer than it, for an open circuit, so that hops grow with the logarithm of the
-   * outage. `up`: the smallest tier that is long enough, else the longest, for a `Retry-After`.
+   * tier not longer than it, for a token or a proxy that is away. `up`: the smallest tier that is
+   * long enough, else the longest, for a `Retry-After` and for an open circuit: hops grow with the
+   * logarithm of the outage, and when it is over, retry brings all back.
    */
   round?: 'nearest' | 'down' | 'up';
 }
@@ -181,9 +182,8 @@ const WIDEST_STEP = 3.5;
 
 /**
  * Returns the tiers for parked deliveries: the configured ones, and additional ones between distant
- * neighbours. A delivery parks in the largest tier not longer than the outage, and comes back
- * during the outage once per tier length. Between 10 s and 1 m, up to six times as many deliveries
- * would come back as arrive; with 20 s in between, up to three times. Planned waits use them too.
+ * neighbours. A delivery parks in a tier about as long as the outage so far: with 20 s between 10 s
+ * and 1 m, it waits for less than four times as long. Planned waits use them too.
  *
  * 10s,1m,5m,15m,30m → 10s,20s,1m,2m,5m,15m,30m
  *

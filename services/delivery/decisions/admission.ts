@@ -265,7 +265,7 @@ export function handOver({ nowMs, tiersMs }: Timing): NotTried & { kind: 'divert
 const ROUND = {
   lane_full: 'nearest',
   rate_limited: 'nearest',
-  circuit_open: 'down',
+  circuit_open: 'up',
   retry_after: 'up',
   token: 'down',
   proxy: 'down',

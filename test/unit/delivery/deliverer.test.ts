@@ -364,9 +364,9 @@ describe('a failing endpoint', () => {
     ]);
     expect(story.waits().at(-1)).toEqual({ tier: 'retry.10s', reason: 'circuit_open', attempt: 0 });
     for (const [ms, tier] of [
-      [70_000, 'retry.1m'],
-      [240_000, 'retry.5m'],
-      [700_000, 'retry.15m'],
+      [70_000, 'retry.2m'],
+      [170_000, 'retry.5m'],
+      [600_000, 'retry.15m'],
     ] as const) {
       await story.pass(ms);
       // The first delivery is the probe.

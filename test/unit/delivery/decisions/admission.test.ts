@@ -267,15 +267,15 @@ describe('diverting a delivery that no lane accepts', () => {
       hold('lane_full', 60_000),
     ],
     [
-      'an open circuit uses the largest tier that is no longer than the outage',
+      'an open circuit uses the first tier that is as long as the outage',
       {},
-      [open(299_000)],
-      hold('circuit_open', 120_000),
+      [open(121_000)],
+      hold('circuit_open', 300_000),
     ],
     [
       'an open circuit also uses tiers that exist for parking alone',
       {},
-      [open(59_000)],
+      [open(19_000)],
       hold('circuit_open', 20_000),
     ],
     [
