@@ -25,11 +25,11 @@ export type Limits = Readonly<Record<string, Limit>>;
  * that are counted.
  */
 export const IDLE: Limits = {
-  ingest: { requests: 0.8, wakeUps: 4 },
-  router: { requests: 1.8, wakeUps: 5 },
-  delivery: { requests: 2, wakeUps: 8 },
-  retry: { requests: 1.8, wakeUps: 5 },
-  audiences: { requests: 1.3, wakeUps: 5 },
+  ingest: { requests: 0.8, wakeUps: 3 },
+  router: { requests: 1.8, wakeUps: 4 },
+  delivery: { requests: 2, wakeUps: 4.5 },
+  retry: { requests: 1.8, wakeUps: 4 },
+  audiences: { requests: 1.3, wakeUps: 2.5 },
   control: { requests: 3.5, wakeUps: 9 },
 };
 
