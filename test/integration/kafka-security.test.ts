@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import tls from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -38,6 +39,11 @@ import { readTopic } from '../support/topics';
  * Kafka with production security: TLS with a private authority, certificates on both sides, a SCRAM
  * password or a token for each service, and exactly the ACLs of bin/grants.ts.
  */
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
+const SaslAuthenticator = require('kafkajs/src/broker/saslAuthenticator') as {
+  prototype: { authenticate: () => Promise<void> };
+};
 
 const PREFIX = 'secured.';
 const USER = 'wp-';
@@ -295,6 +301,50 @@ test('a client logs in with one token of its identity provider for all connectio
   expect(tokens - before).toBe(1);
   expect(await textOf(kafka, 'config')).toBeDefined();
   expect(await written('ingest', 'config', bearer())).toBe('TOPIC_AUTHORIZATION_FAILED');
+  await producer.close(1_000);
+  await kafka.close();
+}, 240_000);
+
+test('a client logs in again on its open connections before the broker ends them', async () => {
+  const logins = jest.spyOn(SaslAuthenticator.prototype, 'authenticate');
+  const opened = jest.spyOn(tls, 'connect');
+  const kafka = await connectKafka(
+    loadSettings({
+      ...environment('admin'),
+      KAFKA_SASL_MECHANISM: 'plain',
+      WAYPOST_TOPIC_PREFIX: 'again.',
+      WAYPOST_PARTITIONS: '1',
+      WAYPOST_REPLICATION: '1',
+    }),
+    { clientId: 'test', log: createLog('test', 'silent') },
+  );
+  const producer = await kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 });
+  let sent = 0;
+  const read: string[] = [];
+  const consumption = await kafka.consume({
+    group: 'test',
+    topics: ['messages'],
+    onRecord: (record) => {
+      read.push(String(record.value));
+      record.done();
+      return 'accepted';
+    },
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const sendOne = async () => {
+    await producer.send([{ topic: 'messages', key: null, value: String(++sent) }]);
+    await eventually(() => expect(read).toHaveLength(sent));
+  };
+  await sendOne();
+  const connections = opened.mock.calls.length;
+  await eventually(async () => {
+    await sendOne();
+    expect(logins.mock.calls.length).toBeGreaterThanOrEqual(4 * connections);
+  });
+  expect(opened.mock.calls).toHaveLength(connections);
+  await consumption.stop(1_000);
   await producer.close(1_000);
   await kafka.close();
 }, 240_000);
@@ -571,6 +621,8 @@ async function securedProperties(): Promise<Record<string, string>> {
     'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,SASL_SSL:SASL_SSL',
     'inter.broker.listener.name': 'SASL_SSL',
     'sasl.mechanism.inter.broker.protocol': 'PLAIN',
+    // A client logs in again 10 s before the end of a session.
+    'connections.max.reauth.ms': '11000',
     'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-512,OAUTHBEARER',
     'listener.name.sasl_ssl.plain.sasl.jaas.config':
       `${module('plain.Plain')} username="broker" password="${PASSWORD}" ` +

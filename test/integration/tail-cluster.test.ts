@@ -17,8 +17,8 @@ import { eventually } from '../support/eventually';
 import { startThreeBrokers, type ThreeBrokers } from '../support/three-brokers';
 
 /**
- * Tails and consumers of topics with leaders on three brokers, which they ask separately, and
- * consumers near a replica.
+ * Tails and consumers of topics with leaders on three brokers, which they ask separately, consumers
+ * near a replica, and both after an unclean election.
  */
 
 const RECORDS = 8_000;
@@ -177,10 +177,61 @@ test('a consumer reads from the replica of its rack, or the leader if that is do
     await write('from the leader');
     await arrives();
     expect(spied.nodes).toContain(1);
+    await brokers.startThird();
   } finally {
     spied.end();
   }
 }, 400_000);
+
+test('after an unclean election what is written then is read, and what was lost is told', async () => {
+  // Given a replica on the third broker that lacks the newest records.
+  const replicas = [[1, 3]];
+  await brokers.createTopic('unclean.messages', replicas, 1, {
+    'unclean.leader.election.enable': 'true',
+  });
+  const [on, writer] = await connect('unclean.');
+  const read: string[] = [];
+  const tailed: string[] = [];
+  const cuts: number[] = [];
+  consumption = await on.consume({
+    group: 'unclean',
+    topics: ['messages'],
+    onFatal,
+    onRecord: (record) => {
+      read.push(String(record.value));
+      record.done();
+      return 'accepted';
+    },
+    onCut: ({ from }) => cuts.push(from),
+  });
+  tail = await on.tail({
+    name: 'unclean',
+    topic: 'messages',
+    from: 'end',
+    onFatal,
+    onRecord: ({ value }) => tailed.push(String(value)),
+  });
+  const written: string[] = [];
+  const write = async (name: string, count: number) => {
+    for (let i = 0; i < count; i++) {
+      const value = `${name} ${String(i)}`;
+      await writer.send([{ topic: 'messages', key: null, value }]);
+      written.push(value);
+    }
+    await eventually(() => expect([read, tailed]).toEqual([written, written]), {
+      deadlineMs: RECOVERY_MS,
+    });
+  };
+  await write('kept', 20);
+  await brokers.stopThird('unclean.messages', 0);
+  await write('lost', 20);
+
+  // When only that broker is left, it leads.
+  await brokers.killFirst();
+  await brokers.startThird();
+  await write('after', 50);
+  expect(cuts).toEqual([20]);
+}, 600_000);
 
 /** Notes the brokers from which the consumer fetches records. */
 function spyOnFetches(): { nodes: Set<number>; end: () => void } {

@@ -3,19 +3,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
 import { kafkajsClient } from '../../shared/kafka/client/patches';
-import { startCluster } from '../../tools/chaos/cluster';
+import { type Node, startCluster } from '../../tools/chaos/cluster';
 import { eventually } from './eventually';
 
-/** Three brokers with manually assigned replicas; the third can stop and return. */
+/** Three brokers with manually assigned replicas; the first can crash, and the third stop. */
 export interface ThreeBrokers {
   /** host:port, separated by commas */
   brokers: string;
   admin: Admin;
   /** Creates a topic. `replicas` holds the brokers (1 to 3) of each partition. */
-  createTopic(topic: string, replicas: number[][], minInSync: number): Promise<void>;
+  createTopic(
+    topic: string,
+    replicas: number[][],
+    minInSync: number,
+    settings?: Record<string, string>,
+  ): Promise<void>;
   /** Stops the third broker and waits until it has left the in-sync replicas of this partition. */
   stopThird(topic: string, partition: number): Promise<void>;
   startThird(): Promise<void>;
+  killFirst(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,7 +43,11 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
   await eventually(async () => expect((await admin.describeCluster()).brokers).toHaveLength(3), {
     deadlineMs: SEEN_MS,
   });
-  const third = cluster.nodes[2]!;
+  const [first, , third] = cluster.nodes as [Node, Node, Node];
+  const end = async (node: Node, signal: NodeJS.Signals) => {
+    process.kill(node.pid!, signal);
+    await eventually(() => expect(node.pid).toBeUndefined(), { deadlineMs: SEEN_MS });
+  };
   const isrOf = async (topic: string, partition: number) => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
     return topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)?.isr ?? [];
@@ -45,9 +55,10 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
   return {
     brokers,
     admin,
-    createTopic: async (topic, replicas, minInSync) => {
+    createTopic: async (topic, replicas, minInSync, settings = {}) => {
       const replicaAssignment = replicas.map((ids, partition) => ({ partition, replicas: ids }));
-      const configEntries = [{ name: 'min.insync.replicas', value: String(minInSync) }];
+      const all = { 'min.insync.replicas': String(minInSync), ...settings };
+      const configEntries = Object.entries(all).map(([name, value]) => ({ name, value }));
       // Tries again after a timeout of the controllers. A topic that exists causes no error.
       await eventually(() =>
         admin.createTopics({
@@ -60,13 +71,13 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
       await eventually(async () => expect(await isrOf(topic, partition)).toContain(3), {
         deadlineMs: SEEN_MS,
       });
-      process.kill(third.pid!, 'SIGTERM');
-      await eventually(() => expect(third.pid).toBeUndefined(), { deadlineMs: SEEN_MS });
+      await end(third, 'SIGTERM');
       await eventually(async () => expect(await isrOf(topic, partition)).not.toContain(3), {
         deadlineMs: SEEN_MS,
       });
     },
     startThird: () => third.start(),
+    killFirst: () => end(first, 'SIGKILL'),
     close: async () => {
       await admin.disconnect();
       await cluster.stop();
