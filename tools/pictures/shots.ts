@@ -165,9 +165,12 @@ async function showConflict(page: Page, open: Open, system: System, id: string):
  */
 async function shoot(page: Page, name: string, height = 800): Promise<void> {
   await page.setViewportSize({ width: 1280, height });
-  await eventually(async () => {
-    if ((await page.locator('.skeletons').count()) > 0) throw new Error(`${name} is loading`);
-  });
+  await eventually(
+    async () => {
+      if ((await page.locator('.skeletons').count()) > 0) throw new Error(`${name} is loading`);
+    },
+    { deadlineMs: 120_000 },
+  );
   await page.mouse.move(0, 0);
   await page.waitForTimeout(SETTLES_MS);
   await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' });
