@@ -155,7 +155,8 @@ async function showConflict(page: Page, open: Open, system: System, id: string):
   await system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 25 });
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   const both = page.getByRole('button', { name: 'Keep both changes' });
-  await both.scrollIntoViewIfNeeded();
+  await both.waitFor();
+  await page.mouse.wheel(0, FAR);
   await shoot(page, 'destination-conflict');
 }
 
