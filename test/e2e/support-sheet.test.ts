@@ -243,7 +243,8 @@ async function openPage(path: string): Promise<Tab['page']> {
   }
   const { page } = tab;
   // Somebody on duty has the console open.
-  if (path === '/') await page.getByRole('link', { name: 'Overview', exact: true }).click();
+  const pages = page.getByRole('navigation', { name: 'Pages' });
+  if (path === '/') await pages.getByRole('link', { name: 'Overview', exact: true }).click();
   else await page.goto(`${stage.system.controlUrl}${path}`);
   clicks = 0;
   return page;

@@ -187,8 +187,8 @@ async function routed({ env }: System): Promise<void> {
 /** Waits until the audit has all changes: what it learns later stays at its own time. */
 async function recorded(system: System): Promise<void> {
   await eventually(async () => {
-    const { body } = await system.control('GET', '/audit?limit=200&sessions=false');
-    const { data } = body as { data: { action: string }[] };
+    const answer = await system.control('GET', '/audit?limit=200&sessions=false');
+    const { data } = answer.body as { data: { action: string }[] };
     const changed = data.filter(({ action }) => action === 'changed');
     if (changed.length < CHANGES) throw new Error(`${String(changed.length)} changes`);
   });

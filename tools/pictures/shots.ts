@@ -155,7 +155,8 @@ async function showConflict(page: Page, open: Open, system: System, id: string):
   await system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 25 });
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   const both = page.getByRole('button', { name: 'Keep both changes' });
-  await both.scrollIntoViewIfNeeded();
+  await both.waitFor();
+  await page.mouse.wheel(0, FAR);
   await shoot(page, 'destination-conflict');
 }
 
@@ -165,9 +166,12 @@ async function showConflict(page: Page, open: Open, system: System, id: string):
  */
 async function shoot(page: Page, name: string, height = 800): Promise<void> {
   await page.setViewportSize({ width: 1280, height });
-  await eventually(async () => {
-    if ((await page.locator('.skeletons').count()) > 0) throw new Error(`${name} is loading`);
-  });
+  await eventually(
+    async () => {
+      if ((await page.locator('.skeletons').count()) > 0) throw new Error(`${name} is loading`);
+    },
+    { deadlineMs: 120_000 },
+  );
   await page.mouse.move(0, 0);
   await page.waitForTimeout(SETTLES_MS);
   await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' });
