@@ -124,11 +124,15 @@ export class RecallLog {
     known.readTo.clear();
   }
 
-  /** A log was cut: other records may be in the places from this offset on. */
+  /**
+   * What was read from this offset on is gone, or comes again. A search that is under way notes its
+   * end in the former map, where it counts for nothing.
+   */
   onRestart({ topic, partition, from }: Restart): void {
     const place = `${topic}/${String(partition)}`;
-    for (const { readTo } of this.#known.values()) {
-      readTo.set(place, Math.min(from, readTo.get(place) ?? 0));
+    for (const known of this.#known.values()) {
+      known.readTo = new Map(known.readTo);
+      if ((known.readTo.get(place) ?? 0) > from) known.readTo.set(place, from);
     }
   }
 

@@ -133,7 +133,8 @@ async function searchPartition(
   const range = ranges.find((each) => each.partition === partition);
   if (!range || !search.goesOn(partition)) return;
   const tierPartition = `${topic}/${String(partition)}`;
-  const read = Math.min(...search.group.map(({ readTo }) => readTo.get(tierPartition) ?? 0));
+  const readTos = search.group.map(({ readTo }) => readTo);
+  const read = Math.min(...readTos.map((readTo) => readTo.get(tierPartition) ?? 0));
   const low = Math.max(range.low, committed[partition] ?? 0, read);
   const from = Math.max(low, low < range.high ? await headOf(deps, topic, partition) : 0);
   const section = { topic, partition, from, to: range.high, maxBytes: FETCH_BYTES };
@@ -151,7 +152,7 @@ async function searchPartition(
     if (found.length > 0) await search.take(found);
     if (!search.goesOn(partition)) return;
   }
-  for (const { readTo } of search.group) readTo.set(tierPartition, range.high);
+  for (const readTo of readTos) readTo.set(tierPartition, range.high);
 }
 
 /**

@@ -106,7 +106,7 @@ export class Recalls {
     this.recheck();
   }
 
-  /** A log of a tier was cut: what was returned or searched from this offset on is gone. */
+  /** What was returned or searched from this offset on is gone, or comes again. */
   onRestart(restart: Restart): void {
     this.positions.onRestart(restart);
     this.#log.onRestart(restart);

@@ -51,7 +51,7 @@ export class TierPositions implements RebalanceListener {
     offsets.set(partition, next);
   }
 
-  /** A log was cut: other records may be in the places from this offset on. */
+  /** What was returned from this offset on is gone, or comes again. */
   onRestart({ topic, partition, from }: Restart): void {
     if ((this.next(topic, partition) ?? 0) > from) this.reached({ topic, partition }, from);
   }

@@ -26,7 +26,7 @@ export function secretTexts(
 ): string[] {
   const found = new Set<string>();
   const add = (text: string) => {
-    for (const form of formsOf(text)) if (form.length >= LEAST_LENGTH) found.add(form);
+    for (const form of formsOf(text)) found.add(form);
   };
   // Resolved against a base, a path of two slashes would be a host.
   const { pathname, searchParams } = new URL(`http://host${path}`);
@@ -41,9 +41,13 @@ export function secretTexts(
   return [...found].sort((a, b) => b.length - a.length);
 }
 
-/** Returns the spellings of a secret in which a response may repeat it. */
+/**
+ * Returns the spellings of a secret in which a response may repeat it. None is shorter than its
+ * mask.
+ */
 export function formsOf(text: string): ReadonlySet<string> {
-  return new Set([text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')]);
+  const forms = [text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')];
+  return new Set(forms.filter(({ length }) => length >= LEAST_LENGTH));
 }
 
 /**
@@ -71,14 +75,17 @@ function decoded(text: string): string {
  * of a secret
  */
 export function redact(text: string, secrets: readonly string[], cut = false): string {
-  return secrets.reduce((masked, secret) => maskOne(masked, secret, cut), text);
+  const masked = secrets.reduce(maskOne, text);
+  if (!cut) return masked;
+  const begun = Math.max(0, ...secrets.map((secret) => begunAtEnd(masked, secret)));
+  return begun >= LEAST_LENGTH ? masked.slice(0, -begun) + MASK : masked;
 }
 
 /**
  * Takes time by the length of both texts, whatever they are (Knuth, Morris and Pratt): an endpoint
  * chooses its response, and its URL too. Node's own search multiplies the lengths at worst.
  */
-function maskOne(text: string, secret: string, cut: boolean): string {
+function maskOne(text: string, secret: string): string {
   // Most responses repeat nothing.
   if (!text.includes(secret.slice(0, LEAST_LENGTH))) return text;
   const overlaps = overlapsIn(secret);
@@ -93,8 +100,17 @@ function maskOne(text: string, secret: string, cut: boolean): string {
     copied = at + 1;
     found = 0;
   }
-  const isBegun = cut && found >= LEAST_LENGTH;
-  return masked + (isBegun ? text.slice(copied, -found) + MASK : text.slice(copied));
+  return masked + text.slice(copied);
+}
+
+/** Returns how many characters of a secret a text ends with. */
+function begunAtEnd(text: string, secret: string): number {
+  const overlaps = overlapsIn(secret);
+  let found = 0;
+  for (let at = Math.max(0, text.length - secret.length + 1); at < text.length; at++) {
+    found = continued(found, text.charCodeAt(at), secret, overlaps);
+  }
+  return found;
 }
 
 /** Returns for each beginning of a secret how much of it repeats at its own end. */

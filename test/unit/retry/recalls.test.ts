@@ -81,6 +81,7 @@ describe('after a tier was cut', () => {
     };
     return {
       recalls,
+      producer,
       request,
       holds: (names: string[]) => (deliveries = names),
       returnedTo: (next: number) => recalls.positions.reached({ topic: TIER, partition: 0 }, next),
@@ -103,6 +104,20 @@ describe('after a tier was cut', () => {
     recalls.onRestart(CUT);
     request('retry_all');
     expect(await taken()).toEqual(['new']);
+  });
+
+  test('a cancellation also takes them if the cut comes while it searches', async () => {
+    const { recalls, request, holds, returnedTo, taken, producer } = aTier();
+    holds(['a', 'b', 'c', 'd', 'e']);
+    returnedTo(0);
+    producer.behave = () => {
+      producer.behave = () => Promise.resolve();
+      holds(['a', 'b', 'new']);
+      recalls.onRestart(CUT);
+      return Promise.resolve();
+    };
+    request('cancel');
+    expect(await taken()).toEqual(['a', 'b', 'c', 'd', 'e', 'new']);
   });
 
   test('a cancellation that goes on takes the records in places that it has searched', async () => {

@@ -31,6 +31,10 @@ test('of a text that was cut off, the longest beginning of a secret at its end i
   );
 });
 
+test('what a text was cut off in is masked whole, though another secret ends there', () => {
+  expect(redact('it is tokabcd', ['abcdWXYZ', 'tokabcd'], true)).toBe('it is ***');
+});
+
 /** Ends a search that would take hours: milliseconds are usual. */
 const HANGS_MS = 60_000;
 const WATCHED = new Script('run()');
