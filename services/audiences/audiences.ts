@@ -92,7 +92,7 @@ export class Audiences {
         clearInterval(this.#reporting);
         this.pipeline = undefined;
         await pipeline?.close(CLOSE_PIPELINE_MS);
-        // Of the last definition, which is deleted now.
+        // Removes the status of the last definition, which is deleted now.
         this.#report();
         this.options.log.info('pipeline.closed');
       })

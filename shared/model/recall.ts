@@ -154,9 +154,10 @@ export const STANDS_MS = 75_000;
 export const JOB_LIFETIME_MS = 86_400_000;
 
 /**
- * Returns whether a recall concerns a record. It concerns what a search finds in the tiers; of those
- * that a user sends now, what entered its tier before it, so that none is sent twice; of those that
- * a user cancels, that and what was being attempted.
+ * Returns whether a recall concerns a record that a search finds in a tier. A recovery, a probe and
+ * the recall of one delivery concern all that they match. What a user sends now or cancels together
+ * entered its tier before the recall, so that none is sent twice; a cancellation also concerns what
+ * was under way (`expiresBy`).
  * @param beforeMs when Kafka appended the recall, by the brokers' clock
  */
 export function isRecalled(

@@ -153,9 +153,10 @@ export interface ParkInput extends WaitBounds {
   expectedWaitMs: number;
   /**
    * `nearest` (default): the tier nearest the expected wait, for a full lane. `down`: the largest
-   * tier not longer than it, for a token or a proxy that is away. `up`: the smallest tier that is
-   * long enough, else the longest, for a `Retry-After` and for an open circuit: hops grow with the
-   * logarithm of the outage, and when it is over, retry brings all back.
+   * tier not longer than it, for a token or a proxy that is away, whose return no probe notices.
+   * `up`: the smallest tier that is long enough, else the longest, for a `Retry-After` and for an
+   * open circuit: hops grow with the logarithm of the outage, and when it is over, retry brings all
+   * back.
    */
   round?: 'nearest' | 'down' | 'up';
 }
@@ -182,8 +183,9 @@ const WIDEST_STEP = 3.5;
 
 /**
  * Returns the tiers for parked deliveries: the configured ones, and additional ones between distant
- * neighbours. A delivery parks in a tier about as long as the outage so far: with 20 s between 10 s
- * and 1 m, it waits for less than four times as long. Planned waits use them too.
+ * neighbours. A delivery parks in the first tier that is as long as the outage so far. Beyond the
+ * shortest tier that is less than four times as long: without 20 s between 10 s and 1 m it could be
+ * six times. Planned waits use them too.
  *
  * 10s,1m,5m,15m,30m → 10s,20s,1m,2m,5m,15m,30m
  *

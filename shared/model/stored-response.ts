@@ -8,7 +8,10 @@ export interface StoredResponse {
   truncated: boolean;
 }
 
-/** Stands for a response that is not stored, because its endpoint has used up the budget. */
+/**
+ * Stands for a response that is not stored: its endpoint has used up the budget, or its URL has too
+ * many secrets to mask.
+ */
 export const NOT_STORED: StoredResponse = { headers: {}, body: '', truncated: true };
 
 /** Returns whether nothing of a response is stored: it was empty, or it was not stored. */
@@ -19,7 +22,7 @@ export function isEmptyResponse({
   return body === '' && Object.keys(headers).length === 0;
 }
 
-/** Returns whether a response was not stored, because it was beyond the budget of its destination. */
+/** Returns whether this stands for a response that is not stored. */
 export function wasNotStored(response: StoredResponse): boolean {
   return response.truncated && isEmptyResponse(response);
 }

@@ -20,14 +20,14 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, Generator>>>
   'docs/reference/control-api.md': { operations: operationsTable },
   'docs/reference/cli.md': { commands: commandHelp },
   'docs/reference/clocks.md': {
-    'on time': clocksTable('onTime'),
-    'never early': clocksTable('neverEarly'),
-    'never lost': clocksTable('neverLost'),
+    'on time': clocksPart('onTime'),
+    'never early': clocksPart('neverEarly'),
+    'never lost': clocksPart('neverLost'),
   },
 };
 
-/** Loads the services only then: otherwise their metrics would be declared out of order. */
-function clocksTable(which: keyof typeof FAULTS): Generator {
+/** Loads the services when the page is made: otherwise their metrics would be declared out of order. */
+function clocksPart(which: keyof typeof FAULTS): Generator {
   return async () => (await import('./clocks')).clocksTable(which);
 }
 

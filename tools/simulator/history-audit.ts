@@ -39,7 +39,7 @@ export class HistoryAudit {
   /** Returns what is wrong at the end of a run. */
   problems(): string[] {
     const problems: string[] = [];
-    // After a crash control reads to the end again: an early event may have undone the last one.
+    // After a crash control reads events again, and a row shows an older state until the last one.
     for (const event of this.#again.splice(0)) this.#apply(event);
     if (this.#rows.size > this.#deliveries.size) problems.push('a row of the history twice');
     for (const what of ENDS) {

@@ -9,8 +9,8 @@ import { type Clock, systemClock } from './clock';
  * - `deadlineNow` leaves out only standstills, in which the process was stopped or got no CPU.
  *   Connections may have ended during one.
  *
- * It ticks while somebody needs these times. Otherwise it rests, and all time counts: no request is
- * in flight that a standstill could harm.
+ * It ticks while somebody needs these times. Otherwise it rests, and notices no standstill: no
+ * request is in flight, and one on a connection that broke meanwhile is sent again (exchange.ts).
  */
 
 const TICK_MS = 10;

@@ -16,10 +16,9 @@ import { type EndpointTls } from '../../../shared/model/endpoint-auth';
  */
 const CIPHERS = `${DEFAULT_CIPHERS}:!kDHE`;
 /** OpenSSL before 3.5 would offer numbers of 8,192 bits for TLS 1.3, too. */
-const CURVES =
-  Number.parseFloat(process.versions.openssl) < 3.5
-    ? 'X25519:P-256:P-384:P-521'
-    : DEFAULT_ECDH_CURVE;
+const CURVES = /^3\.[0-4]\./.test(process.versions.openssl)
+  ? 'X25519:P-256:P-384:P-521'
+  : DEFAULT_ECDH_CURVE;
 
 /** Returns the context of a connection to an endpoint. */
 export function endpointContext(options: SecureContextOptions = {}): SecureContext {

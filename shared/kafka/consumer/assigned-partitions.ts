@@ -33,7 +33,7 @@ interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'on
    * @param cut.from the first of them
    */
   onCut: (partition: Partition, cut: { offsets: number; from: number }) => void;
-  /** called with the number of records that were read of a partition whose topic was deleted */
+  /** called with the number of offsets before the position of a partition whose topic was deleted */
   onDeleted: (partition: Partition, offsets: number) => void;
   /** called when a partition begins anew at its commit that this member has begun before */
   onRestart: (partition: Partition, from: number) => void;

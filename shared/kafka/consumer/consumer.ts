@@ -152,10 +152,8 @@ export class KafkaConsumption implements Consumption {
       onReadable: () => this.#fetcher.wake(),
       onExpired: (partition, offsets) => this.#expired(partition, offsets),
       onCut: (partition, cut) => this.#cut(partition, cut),
-      onDeleted: ({ topic, number: partition }, offsets) => {
-        log.error({ group: options.group, topic, partition, offsets }, 'consumer.log_cut');
-        this.#meter.cut(topic, offsets);
-      },
+      // A topic that is made again is read from its first record.
+      onDeleted: (partition, offsets) => this.#noteCut(partition, offsets, 0),
       onRestart: ({ topic, number: partition }, from) =>
         options.onRestart?.({ topic, partition, from }),
       log,
@@ -378,13 +376,15 @@ export class KafkaConsumption implements Consumption {
     this.#meter.missed(topic, offsets);
   }
 
-  #cut(
-    { topic, number: partition, position }: Partition,
-    { offsets, from }: { offsets: number; from: number },
-  ): void {
-    const about = { group: this.options.group, topic, partition, offsets, from: position.next };
+  #noteCut({ topic, number: partition }: Partition, offsets: number, from: number): void {
+    const about = { group: this.options.group, topic, partition, offsets, from };
     this.parts.log.error(about, 'consumer.log_cut');
     this.#meter.cut(topic, offsets);
+  }
+
+  #cut(cut: Partition, { offsets, from }: { offsets: number; from: number }): void {
+    this.#noteCut(cut, offsets, cut.position.next);
+    const { topic, number: partition } = cut;
     this.options.onCut?.({ topic, partition, from });
     this.options.onRestart?.({ topic, partition, from });
   }

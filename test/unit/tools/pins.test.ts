@@ -77,16 +77,6 @@ test('A manifest of one platform, or of the wrong ones, does not serve the relea
   ).toHaveLength(2);
 });
 
-test('A POM gets another version of Kafka, and keeps those of everything else', () => {
-  const pom = readFileSync(join(ROOT, 'deploy', 'kafka', 'pom.xml'), 'utf8');
-  const version = kafkaVersion(readJarList());
-  expect(withKafka(pom, '3.9.2')).toBe(
-    pom.replace(`<version>${version}</version>`, '<version>3.9.2</version>'),
-  );
-  expect(withKafka(withKafka(pom, '3.9.2'), version)).toBe(pom);
-  expect(() => withKafka('<project/>', '3.9.2')).toThrow('the POM names no version of Kafka');
-});
-
 test.each(['Dockerfile', 'docker-compose.yml'])(
   'Every image in %s that Waypost does not build has a digest, or waits for one by name',
   (file) => {
