@@ -259,12 +259,12 @@ const filters = new Kept<Destination, Expression | Mistake>(({ filter = 'true' }
 /**
  * Returns a function that evaluates destinations' filters for one message. The message's variables
  * are created on first use.
- * @param most number of filters to evaluate; they share the work limit of one message
+ * @param mostFilters how many may be evaluated; they share the work limit of one message
  * @param onCostly called for each evaluation that takes half of its limit or more
  */
-export function filtersOf(message: Message, most = 1, onCostly?: OnCostly): FilterMatcher {
+export function filtersOf(message: Message, mostFilters = 1, onCostly?: OnCostly): FilterMatcher {
   let variables: Variables | undefined;
-  const budget = new MessageBudget(most);
+  const budget = new MessageBudget(mostFilters);
   return (destination) => {
     const expression = filters.of(destination);
     // It was valid when it was set, under the rules of another version.

@@ -87,10 +87,10 @@ export type Renderer = (destination: Target) => Rendered | RenderFailure;
 
 /**
  * Returns a function that renders one message for destinations.
- * @param most number of destinations to render for; they share the work limit of one message
+ * @param mostDestinations how many may be rendered for; they share the work limit of one message
  */
-export function rendererOf(message: Message, sourceId: string, most = 1): Renderer {
-  return renderer({ message, sourceId, most }, (destination) => kept.of(destination));
+export function rendererOf(message: Message, sourceId: string, mostDestinations = 1): Renderer {
+  return renderer({ message, sourceId, mostDestinations }, (destination) => kept.of(destination));
 }
 
 /**
@@ -105,15 +105,19 @@ export function renderOnce(
 ): Rendered | RenderFailure {
   const templatesOf = (target: Target) =>
     compiler ? compileTemplates(target, compiler) : kept.of(target);
-  return renderer({ message, sourceId, most: 1 }, templatesOf)(destination);
+  return renderer({ message, sourceId, mostDestinations: 1 }, templatesOf)(destination);
 }
 
 function renderer(
-  { message, sourceId, most }: { message: Message; sourceId: string; most: number },
+  {
+    message,
+    sourceId,
+    mostDestinations,
+  }: { message: Message; sourceId: string; mostDestinations: number },
   templatesOf: (destination: Target) => Templates,
 ): Renderer {
   let variables: Variables | undefined;
-  const budget = new MessageBudget(most);
+  const budget = new MessageBudget(mostDestinations);
   return (destination) => {
     const templates = templatesOf(destination);
     const rendering = new Rendering((variables ??= messageVariables(message)), budget.next());
