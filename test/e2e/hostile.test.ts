@@ -106,11 +106,7 @@ describe('ingest', () => {
   const gzip = { 'content-encoding': 'gzip' };
   const cases: Record<string, [() => Sent, number, string]> = {
     'a body of 10 MB': [() => ({ body: Buffer.alloc(10 * MB, ' ') }), 400, 'body_too_large'],
-    'a gzip bomb': [
-      () => ({ body: GZIP_BOMB, headers: gzip }),
-      400,
-      'body_too_large',
-    ],
+    'a gzip bomb': [() => ({ body: GZIP_BOMB, headers: gzip }), 400, 'body_too_large'],
     'bytes that are not UTF-8': [
       () => ({ body: Buffer.from('{"batch":[{"event":"\xff"}]}', 'latin1') }),
       400,
