@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { snippetsFor } from '../../console/src/lib/snippets';
 import { compact, defined } from '../../shared/collections/defined';
@@ -308,7 +308,7 @@ describe('the code of the console', () => {
   }
 
   function sh(command: string, cwd: string) {
-    const PATH = `${cwd}:${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
+    const PATH = `${cwd}:${process.env.PATH ?? ''}`;
     return run('sh', ['-ec', command], { cwd, env: { ...process.env, PATH } });
   }
 });

@@ -120,8 +120,7 @@ test('a failing token endpoint causes one alert with its cause and one of recove
   await send();
   const [failing] = await sink.waitFor(1, { path: '/tokens-ops', timeoutMs: 120_000 });
   const error =
-    `${new URL(sink.url('/')).origin}: token: the token endpoint gave no token: it answered ` +
-    '500';
+    `${new URL(sink.url('/')).origin}: the token endpoint gave no token: it answered ` + '500';
   expect(said(failing!)).toMatchObject({
     type: 'destination.failing',
     data: { destination: destination.id, error },
