@@ -91,7 +91,12 @@ export class Cluster {
   assign(group: GroupName, partition: number, owner: Owner | undefined): void {
     if (!owner) return;
     this.#groups[group].owners.set(partition, owner);
-    owner.take(partition, this.#logsOf(group, partition));
+    const logs = this.#logsOf(group, partition);
+    // It may have had the partition before, and a cut may have come since.
+    for (const log of logs) {
+      owner.restarted({ topic: log.topic, partition, from: log.position });
+    }
+    owner.take(partition, logs);
   }
 
   /**

@@ -260,6 +260,9 @@ async function isRefused({ tab }: Scene): Promise<void> {
 async function chooseDestination({ tab: { page } }: Scene, name: string): Promise<void> {
   const field = page.getByRole('combobox', { name: 'Destinations', exact: true });
   await field.fill(name.replace(' (off)', ''));
-  await page.getByRole('option', { name, exact: true }).click();
+  await page.getByRole('option', { name, exact: true }).waitFor();
+  // A click would scroll first, which may hide the list.
+  await field.press('ArrowDown');
+  await field.press('Enter');
   await field.press('Escape');
 }
