@@ -150,7 +150,7 @@ const CASES: Case[] = [
     // The copy in the tier comes back although its delivery left early.
     'read what was not stored',
     method(Recalls.prototype, 'check', () => 'return'),
-    world([badFrom(0, 8_000, refuses, works(20, 50))], { perSecond: 40, trafficMs: 10_000 }),
+    world([badFrom(0, 12_000, refuses, works(20, 50))], { perSecond: 40, trafficMs: 14_000 }),
   ],
   [
     'neither ended nor gone on',
@@ -228,15 +228,15 @@ const CASES: Case[] = [
     'attempted after its cancellation',
     keepPositions,
     world([answers(20, 503)], {
-      bursts: [...burst(100), { atMs: 12_000, count: 20 }],
+      bursts: [...burst(100), { atMs: 15_000, count: 20 }],
       settings: { windowMs: 60_000 },
       acts: [
         ...Array.from(
           { length: 12 },
           (_, partition) =>
-            ({ kind: 'cut', topic: IN_TEN_SECONDS, partition, most: 100, atMs: 11_900 }) as const,
+            ({ kind: 'cut', topic: IN_TEN_SECONDS, partition, most: 100, atMs: 14_900 }) as const,
         ),
-        { kind: 'cancel', destination: 'd0', all: true, atMs: 14_000 },
+        { kind: 'cancel', destination: 'd0', all: true, atMs: 17_000 },
       ],
     }),
   ],
