@@ -63,8 +63,8 @@ const event = z.strictObject({
     .optional()
     .meta({
       description:
-        'Destinations of an accepted event, or why it skips them, by the current configuration. ' +
-        'Missing if their filters take too much work',
+        `The first ${MOST_REACHED} destinations of an accepted event's source, and whether each takes ` +
+        'it, or why not, by the current configuration. Missing if their filters take too much work',
     }),
 });
 
