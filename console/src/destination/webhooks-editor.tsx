@@ -117,7 +117,7 @@ function WebhookFields({
   const lost = secretsLost(webhook, proxyChanges);
   return (
     <>
-      {/* The places of warnings are mostly empty: they have no gaps of their own. */}
+      {/* One part: the empty place of a warning would double the gap. */}
       <div>
         <UrlField
           webhook={webhook}
