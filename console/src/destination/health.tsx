@@ -85,6 +85,7 @@ export function Health({ destination: id }: { destination: string }) {
       </section>
       {read.data && (
         <div>
+          <h2 className="unseen-head">{words.overTime}</h2>
           <Suspense fallback={<Loading for={words.theCharts} />}>
             <div className="charts three">
               <DestinationCharts
@@ -161,9 +162,9 @@ function LastAttempts({ destination }: { destination: string }) {
   const query = { destination, limit: NEWEST, attempted: 'true' as const };
   const options = { every: LOOK_AGAIN_MS, keep: true };
   const newest = useRead('GET /deliveries', { query }, options);
-  // Retries of older messages may be more recent.
-  const retried = useRead('GET /deliveries', { query: { ...query, status: 'retrying' } }, options);
-  const rows = lastAttempts([newest.data?.data.data ?? [], retried.data?.data.data ?? []], SHOWN);
+  // Retries of older messages may be more recent, also those that are held again.
+  const pending = useRead('GET /deliveries', { query: { ...query, status: 'pending' } }, options);
+  const rows = lastAttempts([newest.data?.data.data ?? [], pending.data?.data.data ?? []], SHOWN);
   if (rows.length === 0) return null;
   return (
     <div>

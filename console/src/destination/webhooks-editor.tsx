@@ -225,7 +225,7 @@ function UrlField({
   const isChecked = problem === undefined && !disabled && about.data !== undefined;
   const warned = isChecked ? refusedAddress(url, about.data.data.networks) : undefined;
   const isGood = url !== '' && problem === undefined && warned === undefined;
-  const hint = isGood ? words.validUrl : words.urlRules(MAX_WEBHOOKS);
+  const hint = isGood ? words.validAddress : words.urlRules(MAX_WEBHOOKS);
   return (
     <>
       <TextInput

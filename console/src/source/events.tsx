@@ -43,7 +43,7 @@ export function SourceEvents({
               </td>
               <td>
                 <Pill kind={blocked ? 'off' : 'on'}>
-                  {blocked ? words.blocked : words.delivered}
+                  {blocked ? words.blocked : words.sentOn}
                 </Pill>
               </td>
               <td className="act">

@@ -176,6 +176,7 @@ export const destination = {
     theHealth: 'the health',
     zoomOut: 'Zoom out',
     theCharts: 'the charts',
+    overTime: 'Over time',
     time: 'Time',
     lastHour: '1 h',
     last24Hours: '24 h',

@@ -204,7 +204,7 @@ export const endpoint = {
     removeUrl: (i: number) => `Remove URL ${i}`,
     addUrl: 'Add a URL',
     addAnotherUrl: 'Add another URL',
-    validUrl: '✓ Valid URL',
+    validAddress: '✓ Valid address',
     urlRules: (most: number) => `http or https; at most ${most} URLs`,
     address: 'Address',
     addressExample: 'https://example.com/webhooks',
