@@ -3,7 +3,7 @@ import { EVENT_WARNINGS } from '../model/client-time';
 import { CALL_TYPES, MESSAGE_TYPES } from '../model/message';
 import { OUTCOMES } from '../model/route';
 import { count, list, pageParameters, time } from './fields';
-import { type OperationsOf } from './operation';
+import { MOST_REACHED, type OperationsOf } from './operation';
 
 /** Events of the debugger, and trials of filters on them: requests, responses and operations. */
 

@@ -133,7 +133,7 @@ function List({ destinations, health, since, filters }: ListProps) {
               <NameLink to={`/destinations/${destination.id}`} name={destination.name} />
             </td>
             <td>
-              <State of={destination} health={rows.get(destination.id)} />
+              <State of={destination} health={rows.get(destination.id)} />{' '}
               {!destination.hasSharedSecret && <Unsigned />}
             </td>
             <HealthCells

@@ -77,8 +77,7 @@ export const source = {
     block: 'Block',
     unblockEvent: (name: string) => `Unblock ${name}`,
     blockEvent: (name: string) => `Block ${name}`,
-    blockedHint:
-      'A blocked event counts as received and appears under Events, but is not sent on.',
+    blockedHint: 'A blocked event counts as received and appears under Events, but is not sent on.',
     changeTask: 'change it',
   },
   newSource: {

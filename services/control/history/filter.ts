@@ -123,8 +123,8 @@ export function conditionsOf(filter: Filter, param: Parameter): Conditions {
   const oneOf = (column: string, values: readonly string[]) =>
     `${column} in (${values.map(param).join(', ')})`;
   const isFailure = code !== undefined && code.from >= 300;
-  const hasCode =
-    code && `last_status between ${param(code.from)}::int and ${param(code.to)}::int`;
+  const between = ({ from, to }: NonNullable<Filter['code']>) =>
+    `last_status between ${param(from)}::int and ${param(to)}::int`;
   // Each has an index, and few deliveries have the same. The first one finds the fewest.
   const rare = compact([
     ids
@@ -136,7 +136,7 @@ export function conditionsOf(filter: Filter, param: Parameter): Conditions {
     ...equal({ user_id: user === undefined ? undefined : storedId(user) }),
     ...equal({ last_error }),
     // The index contains failures only.
-    isFailure ? `${hasCode} and last_status >= 300` : undefined,
+    isFailure ? `${between(code)} and last_status >= 300` : undefined,
     ...equal({ event }),
   ]);
   // Each has an index, and a status with a destination has one for both.
@@ -145,7 +145,7 @@ export function conditionsOf(filter: Filter, param: Parameter): Conditions {
     ...equal({ destination, source, type }),
   ];
   const withoutIndex = compact([
-    isFailure ? undefined : hasCode,
+    code && !isFailure ? between(code) : undefined,
     attempted === undefined ? undefined : attempted ? 'made > 0' : 'made = 0',
     counted === undefined ? undefined : counted ? IS_COUNTED : `not (${IS_COUNTED})`,
     isUnderWay(status)

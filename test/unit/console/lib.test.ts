@@ -462,7 +462,7 @@ test.each([
 test.each([
   [0, 0, 'for no destination'],
   [1, 3, 'for 1 destination'],
-  [2, 48, 'for 2 destinations'],
+  [2, 47, 'for 2 destinations'],
   // The rest of the source's destinations is not known.
   [0, MOST_REACHED, ''],
   [2, MOST_REACHED, ''],
