@@ -3,7 +3,7 @@ import { EVENT_WARNINGS } from '../model/client-time';
 import { CALL_TYPES, MESSAGE_TYPES } from '../model/message';
 import { OUTCOMES } from '../model/route';
 import { count, list, pageParameters, time } from './fields';
-import { type OperationsOf } from './operation';
+import { MOST_REACHED, type OperationsOf } from './operation';
 
 /** Events of the debugger, and trials of filters on them: requests, responses and operations. */
 
@@ -63,8 +63,8 @@ const event = z.strictObject({
     .optional()
     .meta({
       description:
-        'Destinations of an accepted event, or why it skips them, by the current configuration. ' +
-        'Missing if their filters take too much work',
+        `The first ${MOST_REACHED} destinations of an accepted event's source, and whether each takes ` +
+        'it, or why not, by the current configuration. Missing if their filters take too much work',
     }),
 });
 

@@ -24,8 +24,8 @@ const lookupQuery = z
  * - `dropped`: it was cancelled, or its source sends nothing on
  * - `not_matched`: the destination does not take it; `reason` says by which rule
  * - `unknown`: the destination takes it, but the history has no delivery: it was made after the
- *   message, the history is behind, or it no longer has that time. Or the filters of others took too
- *   long to look at its own (`too_much_work`)
+ *   message, the history is behind, or it no longer has that time. With the reason `too_much_work`
+ *   its filter was not examined
  */
 export const LOOKUP_OUTCOMES = [
   'delivered',
@@ -50,7 +50,11 @@ const found = z.strictObject({
       reason: z
         .string()
         .nullable()
-        .meta({ description: 'The reason of the delivery, or the rule that decides' }),
+        .meta({
+          description:
+            'The reason of the delivery, or the rule that decides, or `too_much_work`: the filters ' +
+            'of other destinations took all of the time',
+        }),
     }),
   ),
 });

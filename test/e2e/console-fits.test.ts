@@ -6,6 +6,7 @@ import {
   consolePages,
   routesWithout,
   type Subjects,
+  VANISHED,
   WIDER,
 } from '../support/console/pages';
 import { eventually } from '../support/eventually';
@@ -15,8 +16,8 @@ import { openStorySystem, type StorySystem } from '../support/story-system';
 
 /**
  * Names that people give and clients send: as long as they may be, without a space, from right to
- * left, with emoji, and with markup. No page is wider than the window because of them, and none
- * runs them.
+ * left, with emoji, and with markup. No page is wider than the window because of them, each can be
+ * seen, and none runs.
  */
 
 const MINUTES = 60_000;
@@ -34,9 +35,11 @@ const MARKUP = `<script>window.wasRun = true</script><img src=x onerror="window.
 const NAMES = [LONG, SPACED, FROM_RIGHT, EMOJI, MARKUP];
 const USER = `user-${'0123456789'.repeat(12)}`;
 
-/** Windows by their size in CSS px. The second is one of 1,280 × 800 at 200 %. */
+/** Windows by their size in CSS px. That of 640 × 400 is one of 1,280 × 800 at 200 %. */
 const WINDOWS = [
   { width: 1_280, height: 800, showsFirst: true },
+  { width: 1_024, height: 800, showsFirst: true },
+  { width: 800, height: 800, showsFirst: true },
   { width: 640, height: 400, showsFirst: false },
   { width: 640, height: 800, showsFirst: true },
   { width: 390, height: 800, showsFirst: true },
@@ -165,6 +168,7 @@ testWith(
         await page.setViewportSize({ width, height });
         const look = async () => [
           ...((await tab.evaluate(WIDER)) as string[]).slice(0, 5),
+          ...((await tab.evaluate(VANISHED)) as string[]).slice(0, 5),
           ...(showsFirst ? [await tab.evaluate(belowTheFold(first))] : []).filter(
             (below) => below !== 0,
           ),

@@ -224,7 +224,7 @@ story(
     // Back to an earlier step, within the path. Another administrator saves first: neither change
     // is overwritten unseen.
     await page.getByRole('link', { name: 'Change the endpoint' }).click();
-    await page.getByText('✓ Valid URL').first().waitFor();
+    await page.getByText('✓ Valid address').first().waitFor();
     const id = /\/connect\/([^/]+)\/endpoint/.exec(page.url())![1]!;
     await stage.system.control('PATCH', `/destinations/${id}`, { maxPerSecond: 50 });
     await page.getByLabel(/^Name/).fill('First receiver');

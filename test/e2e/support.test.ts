@@ -199,7 +199,7 @@ describe('in the console', () => {
         await rowOf('Not found').getByRole('cell', { name: '404', exact: true }).waitFor();
         await rowOf('Redirects').getByRole('cell', { name: '302', exact: true }).waitFor();
         await rowOf('Hangs').getByRole('cell', { name: 'no answer', exact: true }).waitFor();
-        await rowOf('Self-signed').getByRole('cell', { name: 'tls', exact: true }).waitFor();
+        await rowOf('Self-signed').getByRole('cell', { name: 'TLS error', exact: true }).waitFor();
         await isGood();
         clicks++;
         await rowOf('Not found')
@@ -237,7 +237,7 @@ describe('in the console', () => {
     const health = page.getByRole('region', { name: 'Health' });
     await page.getByText(/^Failing since .*: HTTP 500$/).waitFor();
     await health.getByText('HTTP 500', { exact: true }).waitFor();
-    await health.getByText(/^the oldest from/).waitFor();
+    await health.getByText(/^the oldest came/).waitFor();
     const attempts = page.getByRole('region', { name: 'Last attempts' });
     await eventually(async () =>
       expect(await attempts.getByRole('row').count()).toBeGreaterThan(3),

@@ -213,7 +213,7 @@ async function createDestinations(system: System, sources: ReadonlyMap<string, s
   return destinations;
 }
 
-/** Changes of destinations by `change`. */
+/** Changes of destinations by `change`. The one of the alerts creates their entry. */
 const CHANGES = 4;
 
 /** Makes the changes whose marks are in the charts, and what else a shop would set up. */

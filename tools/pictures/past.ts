@@ -174,7 +174,7 @@ export async function writeHistory(dataDir: string, known: Known): Promise<void>
         await storeEvidence(transaction, batch.flatMap(evidenceIn));
       });
     }
-    const notices = noticesOf(known);
+    const notices = noticesOf(known, events);
     await addNotices(database, notices);
     for (const { id, acknowledged } of notices) {
       if (acknowledged) await acknowledgeAll(database, { ids: [id] }, acknowledged);
@@ -299,8 +299,20 @@ function deliveryEvents(
   }
 }
 
-function noticesOf({ nowMs, destinations, operator }: Known) {
+function noticesOf(
+  { nowMs, destinations, operator }: Known,
+  events: readonly (DeliveryEvent | CircuitEvent)[],
+) {
   const ago = (minutes: number) => nowMs - minutes * MINUTE_MS;
+  const failuresOf = (name: string, sinceMs: number, untilMs = nowMs) =>
+    events.filter(
+      (event) =>
+        event.kind === 'attempt' &&
+        event.destination === destinations.get(name)?.id &&
+        event.outcome !== 'delivered' &&
+        Date.parse(event.at) >= sinceMs &&
+        Date.parse(event.at) < untilMs,
+    ).length;
   const notice = (
     name: string,
     about: Pick<Notice, 'kind' | 'at' | 'since' | 'error'> & Partial<Notice>,
@@ -318,14 +330,14 @@ function noticesOf({ nowMs, destinations, operator }: Known) {
       kind: 'failing',
       at: ago(42),
       since: ago(47),
-      failures: 24,
+      failures: failuresOf('Acme Billing', ago(47)),
       error: 'HTTP 500',
     }),
     notice('Falcon Bank', {
       kind: 'failing',
       at: ago(17),
       since: ago(22),
-      failures: 9,
+      failures: failuresOf('Falcon Bank', ago(22)),
       error: 'no trusted authority signed the certificate of the endpoint',
     }),
     notice('Borealis CRM', {
@@ -339,7 +351,7 @@ function noticesOf({ nowMs, destinations, operator }: Known) {
       kind: 'failing',
       at: ago(577),
       ...outage,
-      failures: 31,
+      failures: failuresOf('Gamma Health', outage.since, outage.endedAt),
       error: 'nothing listens at its port',
       acknowledged: { at: ago(561), by: operator },
     }),

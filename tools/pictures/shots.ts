@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Page } from 'playwright-core';
+import { type Locator, type Page } from 'playwright-core';
 import { ROOT } from '../../shared/runtime/repo-root';
 import { openSection, openTab } from '../../test/support/browser';
 import { openChromium } from '../../test/support/chromium';
@@ -44,11 +44,11 @@ export async function takePictures(system: System, known: Known): Promise<void> 
 
     await open('/');
     await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
-    await shoot(page, 'overview', 1_080);
+    await shoot(page, 'overview', { height: 1_080 });
 
     await open(`/destinations/${idOf('Acme Billing')}`);
     await page.getByRole('heading', { name: /^Last / }).waitFor();
-    await shoot(page, 'destination', 1_080);
+    await shoot(page, 'destination', { height: 1_080 });
 
     const lost = `destination=${idOf('Borealis CRM')}&status=dead`;
     await open(`/deliveries?${lost}&open=${await find(lost)}`);
@@ -74,7 +74,7 @@ export async function takePictures(system: System, known: Known): Promise<void> 
     );
     await open(`/deliveries/${again}`);
     await page.getByRole('region', { name: 'Differences' }).waitFor();
-    await shoot(page, 'delivery', 1_000);
+    await shoot(page, 'delivery', { height: 1_000 });
 
     await open('/debugger');
     await page.getByText('live', { exact: true }).waitFor();
@@ -85,9 +85,9 @@ export async function takePictures(system: System, known: Known): Promise<void> 
     await shoot(page, 'debugger');
 
     await open(`/sources/${known.sources.get('Web shop') ?? ''}`);
-    const block = page.getByRole('button', { name: 'Block Product Viewed', exact: true });
-    await block.scrollIntoViewIfNeeded();
-    await shoot(page, 'source-events');
+    await page.getByRole('button', { name: 'Block Product Viewed', exact: true }).waitFor();
+    const events = page.getByRole('heading', { name: 'Track events', exact: true });
+    await shoot(page, 'source-events', { from: events });
 
     await open('/notices');
     await page.getByRole('row', { name: /certificate expiring/ }).waitFor();
@@ -117,7 +117,7 @@ async function showConnect(page: Page, open: Open, { sources }: Known): Promise<
   await page.getByLabel(/^Name/).fill('Lumen Studio');
   // The fields have scrolled into view.
   await page.mouse.wheel(0, -FAR);
-  await shoot(page, 'connect', 1_240);
+  await shoot(page, 'connect', { height: 1_240 });
 }
 
 async function showBuilder(page: Page, open: Open): Promise<void> {
@@ -133,7 +133,7 @@ async function showBuilder(page: Page, open: Open): Promise<void> {
   await second.getByLabel('Within the last').fill('30');
   const preview = page.getByRole('region', { name: 'Preview', exact: true });
   await preview.getByText(/^\d+ users?$/).waitFor({ timeout: 120_000 });
-  await shoot(page, 'audience-builder', 1_000);
+  await shoot(page, 'audience-builder', { height: 1_000 });
 }
 
 async function showPreview(page: Page, open: Open, { sources }: Known): Promise<void> {
@@ -145,8 +145,8 @@ async function showPreview(page: Page, open: Open, { sources }: Known): Promise<
   await page.getByRole('button', { name: 'Preview with an event' }).click();
   const body = page.getByRole('region', { name: 'previewed body' });
   await body.getByText('"blocks"').waitFor();
-  await page.mouse.wheel(0, FAR);
-  await shoot(page, 'request-preview', 1_000);
+  const preview = page.getByRole('button', { name: 'Preview with an event' });
+  await shoot(page, 'request-preview', { height: 1_000, from: preview });
 }
 
 async function showConflict(page: Page, open: Open, system: System, id: string): Promise<void> {
@@ -160,11 +160,20 @@ async function showConflict(page: Page, open: Open, system: System, id: string):
   await shoot(page, 'destination-conflict');
 }
 
+interface View {
+  /** of the window, px; default: 800 */
+  height?: number;
+  /** what the picture begins with; default: what the page shows now */
+  from?: Locator;
+}
+
+/** What is at the top of the window is below its bar, px. */
+const BAR_PX = 80;
+
 /**
  * Takes a picture of the window. Charts and pictures of a page that has just loaded need a moment.
- * @param height of the window, px
  */
-async function shoot(page: Page, name: string, height = 800): Promise<void> {
+async function shoot(page: Page, name: string, { height = 800, from }: View = {}): Promise<void> {
   await page.setViewportSize({ width: 1280, height });
   await eventually(
     async () => {
@@ -172,7 +181,12 @@ async function shoot(page: Page, name: string, height = 800): Promise<void> {
     },
     { deadlineMs: 120_000 },
   );
+  await page.getByText(/^\d+ notices$/).waitFor();
   await page.mouse.move(0, 0);
+  if (from) {
+    const top = (await from.boundingBox())?.y ?? 0;
+    await page.mouse.wheel(0, top - BAR_PX);
+  }
   await page.waitForTimeout(SETTLES_MS);
   await page.screenshot({ path: join(FOLDER, `${name}.png`), animations: 'disabled' });
   process.stdout.write(`${name}.png\n`);

@@ -320,6 +320,10 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
   const link = useRef<HTMLAnchorElement>(null);
   const title = delivery.event === null ? delivery.type : `${delivery.type}: ${delivery.event}`;
   const why = whyOf(delivery);
+  const { lastStatusCode, lastError } = delivery;
+  const answer = answerInShort(lastStatusCode, lastError?.code);
+  // The word that the search field takes.
+  const errorFilter = lastStatusCode === null && lastError ? `error:${lastError.code}` : answer;
   const onClick = (event: MouseEvent<HTMLElement>) => {
     if ((event.target as HTMLElement).closest('a, input, label, button')) return;
     if (!window.matchMedia(HAS_ROOM).matches) link.current?.click();
@@ -343,7 +347,7 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
       <td>
         <Pill kind={delivery.status} />
       </td>
-      <td title={title}>
+      <td className="c-message" title={title}>
         <TextLink
           ref={link}
           to={`/deliveries/${delivery.id}`}
@@ -353,25 +357,34 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
         </TextLink>
         {delivery.test && words.test}
       </td>
-      <Cell title={delivery.destination}>{delivery.destinationName ?? words.deleted}</Cell>
-      <Cell>{delivery.userId ?? '–'}</Cell>
-      <td>
+      <Cell className="c-destination" title={delivery.destination}>
+        {delivery.destinationName ?? words.deleted}
+      </Cell>
+      <Cell className="c-user">{delivery.userId ?? '–'}</Cell>
+      <td className="c-time">
         <When at={delivery.acceptedAt} />
       </td>
-      <td className="number">{delivery.attemptsMade}</td>
-      <td>{answerInShort(delivery.lastStatusCode, delivery.lastError?.code)}</td>
-      <Cell>{why}</Cell>
+      <td className="number c-attempts">{delivery.attemptsMade}</td>
+      <Cell className="c-response" title={errorFilter}>
+        {answer}
+      </Cell>
+      <Cell className="c-why">{why}</Cell>
     </tr>
   );
 }
 
-/**
- * A value that may be longer than its cell, and in any direction. @param title what to show of it on
- * hover, if not all of it
- */
-function Cell({ children, title = children }: { children: string; title?: string }) {
+interface CellProps {
+  children: string;
+  /** class of its column */
+  className: string;
+  /** what to show of it on hover; absent: all of it */
+  title?: string;
+}
+
+/** A value that may be longer than its cell, and in any direction. */
+function Cell({ children, className, title = children }: CellProps) {
   return (
-    <td title={title}>
+    <td className={className} title={title}>
       <bdi>{children as ReactNode}</bdi>
     </td>
   );

@@ -4,12 +4,12 @@ import { useNavigate } from 'react-router';
 import { type Destination, type DestinationHealth } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { useChange, useRead } from '../lib/api';
-import { count } from '../lib/labels';
+import { capitalized, clock, count, stateInWords } from '../lib/labels';
 import { useMay } from '../lib/session';
 import { MoreMenu } from '../ui/more-menu';
 import { Failure, LinkButton, Pill, Question } from '../ui/ui';
 import { RotateSecretDialog } from './rotate-secret';
-import { actionFor, standingInWords } from './standing';
+import { actionFor, troubleInWords } from './standing';
 import { TestSend } from './test-send';
 import { text } from '../texts';
 
@@ -28,13 +28,7 @@ interface Props {
 export function Standing({ destination, health }: Pick<Props, 'destination' | 'health'>) {
   return (
     <>
-      {health && (
-        <Pill kind={health.state}>
-          <time dateTime={health.stateSince} title={health.stateSince}>
-            {standingInWords(health, Date.now())}
-          </time>
-        </Pill>
-      )}
+      {health && <State of={health} />}
       {!destination.hasSharedSecret && <Pill kind="unsigned">{words.unsigned}</Pill>}
     </>
   );
@@ -42,6 +36,24 @@ export function Standing({ destination, health }: Pick<Props, 'destination' | 'h
 
 /** The dialogs that the header opens. */
 type Dialog = 'test' | 'rotate' | 'disable' | 'delete' | 'sendAll' | 'cancelAll';
+
+/** "Failing since 13:41: HTTP 500" */
+function State({ of: health }: { of: DestinationHealth }) {
+  const { state, stateSince } = health;
+  const name = capitalized(stateInWords(state));
+  const cause = troubleInWords(health);
+  const at = (
+    <time dateTime={stateSince} title={stateSince}>
+      {clock(stateSince, Date.now())}
+    </time>
+  );
+  const { since, failingSince } = text.destination.standing;
+  return (
+    <Pill kind={state}>
+      <span>{cause === undefined ? since(name, at) : failingSince(name, at, cause)}</span>
+    </Pill>
+  );
+}
 
 export function Actions({ destination, etag, health, onChanged }: Props) {
   const { id, name, paused } = destination;

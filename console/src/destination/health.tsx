@@ -3,7 +3,7 @@ import { lazy, Suspense, useState } from 'react';
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
-import { count, causeInWords, latency, rateInWords } from '../lib/labels';
+import { count, causeInWords, latency, perMinuteInWords, rateInWords } from '../lib/labels';
 import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
 import { Marks, useMarks } from '../ui/marks';
 import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
@@ -44,14 +44,15 @@ export function Health({ destination: id }: { destination: string }) {
   );
   const endMs = zoom ? Date.parse(zoom.until) : Date.now();
   const marks = useMarks({ destination: id, since: zoom?.since ?? since, until: zoom?.until });
-  const lastError = read.data?.data.lastError ?? null;
+  // After a failed read, `data` is what an earlier one returned.
+  const lastError = read.error ? undefined : read.data?.data.lastError;
   return (
     <>
       <section aria-label={words.health}>
         <Stack gap="sm">
           <div className="row spread">
             <p className="head-state">
-              {lastError !== null &&
+              {lastError &&
                 words.lastError(
                   <span className="break">{causeInWords(lastError)}</span>,
                   <When at={lastError.at} exact />,
@@ -84,6 +85,7 @@ export function Health({ destination: id }: { destination: string }) {
       </section>
       {read.data && (
         <div>
+          <h2 className="unseen-head">{words.overTime}</h2>
           <Suspense fallback={<Loading for={words.theCharts} />}>
             <div className="charts three">
               <DestinationCharts
@@ -118,7 +120,6 @@ function Facts({ health, destination, zoom, endMs }: FactsProps) {
   const { successRate, perSecond, latencyMs, waiting, oldestWaitingAt } = health;
   const steps = everyStep(health, health.series, endMs).map(({ found }) => found);
   const dead = steps.reduce((sum, step) => sum + (step?.dead ?? 0), 0);
-  const perMinute = perSecond * 60;
   const range = { since: health.since, ...defined({ until: zoom?.until }) };
   return (
     <dl className="tiles">
@@ -126,9 +127,7 @@ function Facts({ health, destination, zoom, endMs }: FactsProps) {
         name={words.successRate}
         value={successRate === null ? words.noAttempts : rateInWords(successRate)}
         spark={<BarSpark kind="good" values={steps.map((step) => step?.delivered ?? 0)} />}
-        note={words.perMinute(
-          perMinute < 0.1 && perMinute > 0 ? words.almostNone : perMinute.toFixed(1),
-        )}
+        note={words.perMinute(perMinuteInWords(perSecond * 60))}
       />
       <Tile
         name={words.waiting}
@@ -163,9 +162,9 @@ function LastAttempts({ destination }: { destination: string }) {
   const query = { destination, limit: NEWEST, attempted: 'true' as const };
   const options = { every: LOOK_AGAIN_MS, keep: true };
   const newest = useRead('GET /deliveries', { query }, options);
-  // Retries of older messages may be more recent.
-  const retried = useRead('GET /deliveries', { query: { ...query, status: 'retrying' } }, options);
-  const rows = lastAttempts([newest.data?.data.data ?? [], retried.data?.data.data ?? []], SHOWN);
+  // Retries of older messages may be more recent, also those that are held again.
+  const pending = useRead('GET /deliveries', { query: { ...query, status: 'pending' } }, options);
+  const rows = lastAttempts([newest.data?.data.data ?? [], pending.data?.data.data ?? []], SHOWN);
   if (rows.length === 0) return null;
   return (
     <div>

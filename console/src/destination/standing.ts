@@ -1,22 +1,17 @@
 import { type DestinationHealth } from '../../../shared/api/operations';
-import { capitalized, causeInWords, clock, stateInWords } from '../lib/labels';
-import { text } from '../texts';
+import { causeInWords } from '../lib/labels';
 
-const words = text.destination.standing;
-
-/** The state of a destination in words, and what to do about it. Pure. */
+/** What to say of the state of a destination, and what to do about it. Pure. */
 
 type State = DestinationHealth['state'];
 
-/** "Failing since 13:41: HTTP 500". An error that is over does not belong to a healthy state. */
-export function standingInWords(
-  { state, stateSince, lastError }: Pick<DestinationHealth, 'state' | 'stateSince' | 'lastError'>,
-  nowMs: number,
-): string {
-  const name = capitalized(stateInWords(state));
-  const since = words.since(name, clock(stateSince, nowMs));
+/** Returns the cause of a state; undefined: it has none, or the error is over. */
+export function troubleInWords({
+  state,
+  lastError,
+}: Pick<DestinationHealth, 'state' | 'lastError'>): string | undefined {
   const isInTrouble = state === 'failing' || state === 'degraded';
-  return isInTrouble && lastError ? words.because(since, causeInWords(lastError)) : since;
+  return isInTrouble && lastError ? causeInWords(lastError) : undefined;
 }
 
 type Action = 'enable' | 'resume' | 'replay' | 'test';

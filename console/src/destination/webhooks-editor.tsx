@@ -117,7 +117,7 @@ function WebhookFields({
   const lost = secretsLost(webhook, proxyChanges);
   return (
     <>
-      {/* The places of warnings are mostly empty: they have no gaps of their own. */}
+      {/* One part: the empty place of a warning would double the gap. */}
       <div>
         <UrlField
           webhook={webhook}
@@ -225,7 +225,7 @@ function UrlField({
   const isChecked = problem === undefined && !disabled && about.data !== undefined;
   const warned = isChecked ? refusedAddress(url, about.data.data.networks) : undefined;
   const isGood = url !== '' && problem === undefined && warned === undefined;
-  const hint = isGood ? words.validUrl : words.urlRules(MAX_WEBHOOKS);
+  const hint = isGood ? words.validAddress : words.urlRules(MAX_WEBHOOKS);
   return (
     <>
       <TextInput

@@ -1,4 +1,4 @@
-import { MOST_COUNTED } from '../../../shared/api/operation';
+import { MOST_COUNTED, MOST_REACHED } from '../../../shared/api/operation';
 import { ALERTS_ID, type Role } from '../../../shared/model/config';
 import { type Reason } from '../../../shared/model/reasons';
 import { text } from '../texts';
@@ -59,6 +59,15 @@ export function whyNotInWords(reason: string): string {
 /** Labels the outcome of a message at a destination. */
 export function outcomeInWords(outcome: string): string {
   return OUTCOMES[outcome] ?? outcome.replaceAll('_', ' ');
+}
+
+/**
+ * Says how many destinations take an event by the current configuration; empty if there may be more
+ * than were examined.
+ */
+export function takersInWords(destinations: readonly { outcome: string }[]): string {
+  if (destinations.length >= MOST_REACHED) return '';
+  return words.takers(destinations.filter(({ outcome }) => outcome === 'routed').length);
 }
 
 /** Formats the distance of `2026-01-01T…` from now: "3 min ago", "in 12 s". */
@@ -164,6 +173,12 @@ export function rateInWords(rate: number | null): string {
   if (rate === null) return words.noAttempts;
   // Never 100 % if an attempt failed.
   return `${(Math.floor(rate * 1_000) / 10).toFixed(1).replace('.0', '')} %`;
+}
+
+/** Formats a rate. Some are too small for the one digit that is shown. */
+export function perMinuteInWords(n: number): string {
+  if (n > 0 && n < 0.1) return words.belowATenth;
+  return n < 100 ? n.toFixed(1) : count(Math.round(n));
 }
 
 const CAUSES: Readonly<Record<string, string>> = words.causes;

@@ -137,14 +137,14 @@ function pageOf({ action, kind, entry }: Change): string | undefined {
 
 /** Returns the labels of the entry's fields. */
 function namesOf({ kind, entry }: Change): FieldNames {
-  return { ...words.fields, ...LABELS[entry === ALERTS_ID ? ALERTS_ID : kind] };
+  const isAlerts = kind === 'destination' && entry === ALERTS_ID;
+  return { ...words.fields, ...(isAlerts ? ALERT_LABELS : LABELS[kind]) };
 }
 
 const LABELS: Readonly<Record<string, FieldNames>> = {
   destination: DESTINATION_LABELS,
   audience: AUDIENCE_LABELS,
   computed_trait: TRAIT_LABELS,
-  [ALERTS_ID]: ALERT_LABELS,
 };
 
 /** More of them would make a row a page. */

@@ -110,7 +110,7 @@ function Facts({ delivery }: { delivery: Delivery }) {
 
 interface FactProps {
   name: string;
-  /** `id`: of small letters; `long`: it has the room of two facts */
+  /** `id`: in small letters; `long`: it has the room of two facts */
   className?: string;
   children: ReactNode;
 }

@@ -3,13 +3,21 @@ import { type Destination, type Overview } from '../../../shared/api/operations'
 import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { capitalized, count, causeInWords, rateInWords, stateInWords } from '../lib/labels';
+import {
+  absolute,
+  capitalized,
+  causeInWords,
+  count,
+  rateInWords,
+  stateInWords,
+} from '../lib/labels';
 import { useReturn } from '../lib/return';
 import { listOf, sinceCreation } from '../lib/series';
 import { type Filters, Pager, SearchBar, sortable, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
 import { Sparkline } from '../ui/sparkline';
 import {
+  Counted,
   Empty,
   LinkButton,
   NameLink,
@@ -17,7 +25,6 @@ import {
   Page,
   Pill,
   Table,
-  TextLink,
   Unread,
   When,
 } from '../ui/ui';
@@ -113,10 +120,10 @@ function List({ destinations, health, since, filters }: ListProps) {
           { ...sortable(filters, words.state, 'state'), className: 'c-status' },
           { text: words.lastDay, className: 'c-trend' },
           { ...sortable(filters, words.waiting, '-waiting'), number: true, className: 'c-count' },
-          { text: words.oldest, className: 'c-time' },
+          { text: text.lib.labels.waitsSince, className: 'c-time' },
           { ...sortable(filters, words.dead, '-dead'), number: true, className: 'c-count' },
           { text: words.lastError, className: 'c-error' },
-          { ...number(words.sources), className: 'c-count' },
+          { ...number(words.sources), className: 'c-sources' },
           words.urls,
         ]}
       >
@@ -126,14 +133,15 @@ function List({ destinations, health, since, filters }: ListProps) {
               <NameLink to={`/destinations/${destination.id}`} name={destination.name} />
             </td>
             <td>
-              <State of={destination} health={rows.get(destination.id)} />
+              <State of={destination} health={rows.get(destination.id)} />{' '}
+              {!destination.hasSharedSecret && <Unsigned />}
             </td>
             <HealthCells
               of={rows.get(destination.id)}
               since={since}
               createdAt={destination.createdAt}
             />
-            <td className="number">{count(destination.sources.length)}</td>
+            <td className="number c-sources">{count(destination.sources.length)}</td>
             <Urls of={destination} />
           </tr>
         ))}
@@ -142,13 +150,9 @@ function List({ destinations, health, since, filters }: ListProps) {
   );
 }
 
-function Urls({ of: { webhooks, hasSharedSecret } }: { of: Destination }) {
+function Urls({ of: { webhooks } }: { of: Destination }) {
   const urls = webhooks.map(({ url }) => url ?? words.unreadable).join(', ');
-  return (
-    <td title={urls}>
-      {!hasSharedSecret && <Unsigned />} {urls.replaceAll('https://', '')}
-    </td>
-  );
+  return <td title={urls}>{urls.replaceAll('https://', '')}</td>;
 }
 
 /** Marks a destination whose receivers cannot verify the sender. */
@@ -197,15 +201,10 @@ function HealthCells({ of: row, since, createdAt }: CellsProps) {
       {lastError === null ? (
         <td>–</td>
       ) : (
-        <td title={causeInWords(lastError)}>
-          {causeInWords(lastError)}, <When at={lastError.at} />
+        <td title={`${causeInWords(lastError)}, ${absolute(lastError.at, Date.now())}`}>
+          {causeInWords(lastError)}
         </td>
       )}
     </>
   );
-}
-
-/** A number that leads to what it counts. */
-function Counted({ n, to }: { n: number; to: string }) {
-  return <td className="number">{n === 0 ? '0' : <TextLink to={to}>{count(n)}</TextLink>}</td>;
 }

@@ -94,7 +94,7 @@ function Outcomes({ of, names }: { of: Row; names: ReadonlyMap<string, string> }
           <Text size="sm">
             {names.get(id) ?? id}
             {reason !== null && `: ${whyNotInWords(reason)}`}
-            {outcome === 'unknown' && `: ${words.unknown}`}
+            {outcome === 'unknown' && reason === null && `: ${words.unknown}`}
           </Text>
         </Group>
       ))}

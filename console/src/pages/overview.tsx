@@ -5,7 +5,14 @@ import { compact, defined } from '../../../shared/collections/defined';
 import { causeOf, needsAttention, pendingOf } from '../../../shared/model/attention';
 import { useRead } from '../lib/api';
 import { headlineOf } from '../lib/headline';
-import { causeInWords, clock, count, latency, reasonInWords } from '../lib/labels';
+import {
+  causeInWords,
+  clock,
+  count,
+  latency,
+  perMinuteInWords,
+  reasonInWords,
+} from '../lib/labels';
 import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
 import { EntryFilter } from '../ui/entry-picker';
@@ -14,6 +21,7 @@ import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
 import { Charts } from '../ui/time-charts';
 import { Tile } from '../ui/tile';
 import {
+  Counted,
   Empty,
   LinkButton,
   NameLink,
@@ -210,7 +218,7 @@ function Tiles({ of: overview, rows, only, range, endMs }: TilesProps) {
         spark={<BarSpark kind="good" values={steps.map((step) => step?.delivered ?? 0)} />}
         note={
           totals.partlyDelivered === 0 ? (
-            words.perMinute((totals.delivered / minutes).toFixed(1))
+            words.perMinute(perMinuteInWords(totals.delivered / minutes))
           ) : (
             <TextLink to={listOf(only, range, 'partly_delivered')}>
               {words.partly(count(totals.partlyDelivered))}
@@ -281,7 +289,7 @@ function NeedsAttention({ of: rows, range }: RowsProps) {
           words.why,
           number(words.dead),
           number(words.waitingNow),
-          words.oldest,
+          text.lib.labels.waitsSince,
           number(words.actions),
         ]}
       >
@@ -352,11 +360,6 @@ function Why({ of: row, since }: { of: Row; since: string }) {
       );
     }
   }
-}
-
-/** A cell with a number that leads to its deliveries. */
-function Counted({ n, to }: { n: number; to: string }) {
-  return <td className="number">{n === 0 ? '0' : <TextLink to={to}>{count(n)}</TextLink>}</td>;
 }
 
 /** More rows belong on the page of the destinations, which is searched and sorted. */

@@ -42,9 +42,7 @@ export function SourceEvents({
                 <When at={lastSeenAt} />
               </td>
               <td>
-                <Pill kind={blocked ? 'off' : 'on'}>
-                  {blocked ? words.blocked : words.delivered}
-                </Pill>
+                <Pill kind={blocked ? 'off' : 'on'}>{blocked ? words.blocked : words.sentOn}</Pill>
               </td>
               <td className="act">
                 {operator && (

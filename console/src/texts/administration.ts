@@ -16,7 +16,7 @@ export const administration = {
     what: 'What',
     settingsToken: 'the admin token in the settings',
     withSessions: 'With sign-ins',
-    /** of entries whose form has other fields */
+    /** of sources, tokens and lists, and what no form shows */
     fields: {
       blockedEvents: 'Blocked events',
       email: 'E-mail',
@@ -74,8 +74,8 @@ export const administration = {
     sessionEnded: 'Your session has ended. Sign in to return to this page.',
     token: 'Token',
     tokenHint:
-      'A token from an administrator; or the admin token, which the start prints and keeps in ' +
-      '.waypost/admin-token',
+      'A token from an administrator, or the admin token: npm start prints it and keeps it in ' +
+      '.waypost/admin-token; elsewhere it is WAYPOST_ADMIN_TOKEN of control',
     showToken: 'Show the token',
     signIn: 'Sign in',
   },

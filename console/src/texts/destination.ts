@@ -17,8 +17,9 @@ type FieldTexts = Record<
 /** Texts of the parts of a destination's page. */
 export const destination = {
   standing: {
-    since: (state: string, at: string) => `${state} since ${at}`,
-    because: (since: string, cause: string) => `${since}: ${cause}`,
+    since: (state: string, at: ReactNode) => nodes`${state} since ${at}`,
+    failingSince: (state: string, at: ReactNode, cause: string) =>
+      nodes`${state} since ${at}: ${cause}`,
   },
   header: {
     unsigned: 'unsigned',
@@ -175,6 +176,7 @@ export const destination = {
     theHealth: 'the health',
     zoomOut: 'Zoom out',
     theCharts: 'the charts',
+    overTime: 'Over time',
     time: 'Time',
     lastHour: '1 h',
     last24Hours: '24 h',
@@ -184,11 +186,10 @@ export const destination = {
     noAttempts: 'no attempts',
     latency: 'p95 to delivery',
     percentiles: (p50: string, p99: string) => `p50 ${p50}, p99 ${p99}`,
-    almostNone: 'below 0.1',
     perMinute: (rate: string) => `${rate} delivered a minute`,
     waiting: 'Waiting',
     none: 'nothing waits',
-    oldestFrom: (when: ReactNode) => nodes`the oldest from ${when}`,
+    oldestFrom: (when: ReactNode) => nodes`the oldest came ${when}`,
     dead: 'Dead',
     noneLost: 'nothing is lost',
     replayHint: 'a replay sends them again',

@@ -111,7 +111,7 @@ export const endpoint = {
     maximumBytesPerRequestHint: 'Up to 5,000,000',
     retries: 'Retries',
     usualPlan: (delays: string, window: string) =>
-      `after ${delays}, for up to ${window}, as this installation does`,
+      `after ${delays}, then after the last delay again and again, for up to ${window} (the plan of this installation)`,
     asSettingsSay: 'as the settings of this installation say',
     delays: 'Delays',
     delaysHint: 'Before the second, third, … attempt, such as 30s, 5m, 2h. The last one repeats',
@@ -204,7 +204,7 @@ export const endpoint = {
     removeUrl: (i: number) => `Remove URL ${i}`,
     addUrl: 'Add a URL',
     addAnotherUrl: 'Add another URL',
-    validUrl: '✓ Valid URL',
+    validAddress: '✓ Valid address',
     urlRules: (most: number) => `http or https; at most ${most} URLs`,
     address: 'Address',
     addressExample: 'https://example.com/webhooks',

@@ -1,3 +1,5 @@
+import { counted } from './counts';
+
 /** Labels for the codes of the API, and messages of all pages. */
 export const lib = {
   api: {
@@ -51,6 +53,7 @@ export const lib = {
       type: 'the destination does not accept this type',
       filtered: 'its filter does not match',
       filter_failed: 'filter error (treated as no match)',
+      too_much_work: 'not examined: the filters of other destinations took all of the time',
     },
     states: {
       accepted: 'accepted',
@@ -128,7 +131,7 @@ export const lib = {
     },
     answered: (status: number) => `HTTP ${status}`,
     causes: {
-      connection: 'it does not accept connections',
+      connection: 'the connection to it fails',
       dns: 'its host name is unknown',
       forbidden_address: 'Waypost may not call its address',
       invalid_url: 'its URL is invalid',
@@ -139,9 +142,9 @@ export const lib = {
     },
     /** of a request that got no response, where a status would stand */
     noResponses: {
-      connection: 'no connection',
+      connection: 'connection error',
       dns: 'unknown host',
-      forbidden_address: 'forbidden',
+      forbidden_address: 'address blocked',
       invalid_url: 'invalid URL',
       proxy: 'proxy error',
       timeout: 'no answer',
@@ -169,6 +172,9 @@ export const lib = {
     moreThan: (mostCounted: string) => `more than ${mostCounted}`,
     atLeast: (all: string) => `at least ${all}`,
     noAttempts: 'no attempts',
+    takers: (n: number) => (n === 0 ? 'for no destination' : `for ${counted(n, 'destination')}`),
+    belowATenth: 'below 0.1',
+    waitsSince: 'Waits since',
   },
   goesOn: {
     due: 'Next attempt: as soon as Waypost comes to it',

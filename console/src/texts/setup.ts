@@ -91,7 +91,6 @@ export const setup = {
     none: 'none',
     unsignedHint: 'It has no shared secret: receivers cannot verify its requests',
     unsigned: 'unsigned',
-    oldest: 'Oldest',
     all: 'All',
     search: 'Search by name or id',
     nothingMatches: 'Nothing matches',

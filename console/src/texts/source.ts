@@ -72,13 +72,12 @@ export const source = {
     state: 'State',
     change: 'Change',
     blocked: 'blocked',
-    delivered: 'delivered',
+    sentOn: 'sent on',
     unblock: 'Unblock',
     block: 'Block',
     unblockEvent: (name: string) => `Unblock ${name}`,
     blockEvent: (name: string) => `Block ${name}`,
-    blockedHint:
-      'A blocked event counts as received and appears in the debugger, but is not delivered.',
+    blockedHint: 'A blocked event counts as received and appears under Events, but is not sent on.',
     changeTask: 'change it',
   },
   newSource: {

@@ -20,7 +20,6 @@ export const ui = {
   },
   eventList: {
     by: (user: string) => `by ${user},`,
-    goesTo: (n: number) => (n === 0 ? 'to no destination' : `to ${counted(n, 'destination')}`),
     call: 'call',
     rejected: (code: string) => `Rejected: ${code}`,
     noDestinations: 'No destinations are connected to this source.',

@@ -241,7 +241,7 @@ export const watch = {
     retrying: 'Retrying',
     held: 'Held',
     waiting: 'Waiting',
-    oldestSince: (when: ReactNode) => nodes`the oldest from ${when}`,
+    oldestSince: (when: ReactNode) => nodes`the oldest came ${when}`,
     dead: 'Dead',
     andCancelled: (n: string) => `${n} more cancelled`,
     replayThem: 'Replay them',
@@ -255,7 +255,6 @@ export const watch = {
     isPaused: 'somebody paused it',
     noAnswerInTime: 'its endpoint does not answer in time',
     endpointFails: 'its endpoint fails',
-    oldest: 'Oldest',
     mostUrgent: (shown: string, all: string) =>
       `These ${shown} of ${all} destinations need attention most.`,
     allDestinations: 'Show all destinations',
@@ -329,7 +328,7 @@ export const watch = {
     newReplay: 'New replay',
     noReplaysYet: 'No replays yet',
     noReplaysHint:
-      'A replay sends deliveries again, for example those that are dead after their endpoint was repaired.',
+      'A replay sends deliveries again: for example the dead ones of an endpoint that works again.',
     cancelled: ' cancelled',
     superseded: (n: string) => ` (${n} superseded)`,
     held: (n: string) => ` (${n} still held)`,

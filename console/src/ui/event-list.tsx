@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
 import { type SourceEvent } from '../lib/live';
 import { useNames, useRead } from '../lib/api';
-import { outcomeInWords } from '../lib/labels';
+import { outcomeInWords, takersInWords } from '../lib/labels';
 import { lookAgainMs } from '../lib/look-again';
 import { useMay } from '../lib/session';
 import { JsonView } from './json-view';
@@ -45,7 +45,7 @@ function EventItem({ of: event, source }: { of: SourceEvent; source: string }) {
           <span className="quiet">
             {userOf(event.call)} <bdi>{source}</bdi>
           </span>
-          {event.destinations && <span className="quiet">{goesTo(event.destinations)}</span>}
+          {event.destinations && <span className="quiet">{takersInWords(event.destinations)}</span>}
           {event.message !== undefined && <span className="bad">{event.message}</span>}
           {event.warnings.map((warning) => (
             <span key={warning} className="bad">
@@ -136,10 +136,6 @@ function useStatuses(
 
 function Became({ status }: { status: Delivery['status'] | undefined }) {
   return status === undefined ? null : <Pill kind={status} />;
-}
-
-function goesTo(destinations: NonNullable<SourceEvent['destinations']>): string {
-  return words.goesTo(destinations.filter(({ outcome }) => outcome === 'routed').length);
 }
 
 /** A call may have any shape: it may have been rejected for that. */

@@ -3,7 +3,7 @@ import { type ReactNode, type Ref, useEffect, useRef, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { defined } from '../../../shared/collections/defined';
 import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
-import { absolute, relative, stateInWords } from '../lib/labels';
+import { absolute, count, relative, stateInWords } from '../lib/labels';
 import { Icon } from './icons';
 import { text } from '../texts';
 
@@ -267,6 +267,11 @@ export function NameLink({ to, name }: { to: string; name: string }) {
       <bdi>{name}</bdi>
     </TextLink>
   );
+}
+
+/** A cell with a number that leads to what it counts. */
+export function Counted({ n, to }: { n: number; to: string }) {
+  return <td className="number">{n === 0 ? '0' : <TextLink to={to}>{count(n)}</TextLink>}</td>;
 }
 
 export function LinkButton({

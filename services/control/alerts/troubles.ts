@@ -297,7 +297,7 @@ function expiring(
         notice.expiresAt === at,
     );
     if (told) return [{ ...told, told }];
-    const error = `${origin}: ${what} ends at ${minuteOf(at)}`;
+    const error = `${origin}: ${what} ends at ${minuteInWords(at)}`;
     const begun: Trouble = {
       kind: 'certificate_expiring',
       destination: id,
@@ -318,7 +318,7 @@ interface End {
 }
 
 /** People read it: "2026-12-06 21:35 UTC". */
-function minuteOf(ms: number): string {
+function minuteInWords(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 

@@ -4,6 +4,7 @@ import { type ConfigReader, type ConfigView } from '../../../shared/config/types
 import { ALERTS_ID } from '../../../shared/model/config';
 import { parseMessage } from '../../../shared/model/message-codec';
 import { newerFormatOf } from '../../../shared/model/record-format';
+import { MOST_REACHED } from '../../../shared/api/operation';
 import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';
 import { filtersOf } from '../../../shared/cel/compile';
 import { type History } from '../history/history';
@@ -83,7 +84,7 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   let purged = 0;
   const { isOnlyProcess } = options;
   const deletions = new Periodic(isOnlyProcess ? FREE_EVERY_MS : DELETIONS_EVERY_MS, async () => {
-    // No user can be deleted while the database is away.
+    // While the database is away, no user can be deleted.
     await history.learnDeletions().catch(() => undefined);
     if (forgotten.latestSeq === purged) return;
     purged = forgotten.latestSeq;
@@ -141,9 +142,6 @@ export type ShownEvent = DebugEvent & {
 
 type Config = Pick<ConfigView, 'source' | 'destinationsOf'>;
 
-/** Keeps the list readable. Few sources have more destinations. */
-const MAX_SHOWN = 50;
-
 /** @param work the filters of the destinations are part of it */
 export function showEvent(entry: Entry, config: Config, work: RequestWork): ShownEvent {
   const event = work.measure(() => entry.view());
@@ -165,7 +163,7 @@ function reached(
   const found: Reached[] = [];
   for (const { data } of config.destinationsOf(id)) {
     if (data.id === ALERTS_ID) continue;
-    if (found.length === MAX_SHOWN) break;
+    if (found.length === MOST_REACHED) break;
     if (work.isSpent) return undefined;
     const outcome = routeOutcomeOf(message, source, data, ask);
     found.push({ destination: data.id, name: data.name, ...outcome });

@@ -91,11 +91,15 @@ export function whereOf(conditions: readonly string[]): string {
   return conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
 }
 
-/**
- * Returns the conditions of a filter, except those for times. The first one finds the fewest
- * deliveries.
- */
-export function conditionsOf(filter: Filter, param: Parameter): string[] {
+/** Conditions of SQL. */
+export interface Conditions {
+  /** those that one index finds together, fewest deliveries first */
+  indexed: string[];
+  others: string[];
+}
+
+/** Returns the conditions of a filter, except those for times. */
+export function conditionsOf(filter: Filter, param: Parameter): Conditions {
   const {
     destination,
     source,
@@ -118,7 +122,11 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
     );
   const oneOf = (column: string, values: readonly string[]) =>
     `${column} in (${values.map(param).join(', ')})`;
-  return compact([
+  const isFailure = code !== undefined && code.from >= 300;
+  const between = ({ from, to }: NonNullable<Filter['code']>) =>
+    `last_status between ${param(from)}::int and ${param(to)}::int`;
+  // Each has an index, and few deliveries have the same. The first one finds the fewest.
+  const rare = compact([
     ids
       ? `id in (select jsonb_array_elements_text(${param(databaseJson(ids))}::jsonb))`
       : undefined,
@@ -127,58 +135,30 @@ export function conditionsOf(filter: Filter, param: Parameter): string[] {
     batch === undefined ? undefined : `batches @> array[${param(batch)}::text]`,
     ...equal({ user_id: user === undefined ? undefined : storedId(user) }),
     ...equal({ last_error }),
-    code && isFailure(code) ? codeCondition(code, param) : undefined,
+    // The index contains failures only.
+    isFailure ? `${between(code)} and last_status >= 300` : undefined,
     ...equal({ event }),
-    status === undefined ? undefined : oneOf('status', storedStatuses(status)),
+  ]);
+  // Each has an index, and a status with a destination has one for both.
+  const common = [
+    ...(status === undefined ? [] : [oneOf('status', storedStatuses(status))]),
     ...equal({ destination, source, type }),
-    code && !isFailure(code) ? codeCondition(code, param) : undefined,
+  ];
+  const withoutIndex = compact([
+    code && !isFailure ? between(code) : undefined,
     attempted === undefined ? undefined : attempted ? 'made > 0' : 'made = 0',
     counted === undefined ? undefined : counted ? IS_COUNTED : `not (${IS_COUNTED})`,
     isUnderWay(status)
       ? `(${shownStatus(param(databaseJson(filter.paused ?? [])))}) = ${param(status ?? null)}`
       : undefined,
   ]);
-}
-
-/**
- * Returns how many of the first conditions one index finds together: a status with a destination
- * has its own; a success, and whether something was attempted or is counted, have none.
- */
-export function byOneIndex({
-  destination,
-  source,
-  type,
-  status,
-  ids,
-  message,
-  replay,
-  batch,
-  user,
-  error,
-  code,
-  event,
-}: Filter): number {
-  const failure = code && isFailure(code) ? code : undefined;
-  const isAny = (values: readonly unknown[]) => values.some((value) => value !== undefined);
-  if (isAny([ids, message, replay, batch, user, error, failure, event])) return 1;
-  if (status !== undefined && destination !== undefined) return 2;
-  return isAny([status, destination, source, type]) ? 1 : 0;
-}
-
-interface Codes {
-  from: number;
-  to: number;
-}
-
-/** Returns whether the index of failures finds these statuses. */
-function isFailure({ from }: Codes): boolean {
-  return from >= 300;
-}
-
-function codeCondition(code: Codes, param: Parameter): string {
-  const between = `last_status between ${param(code.from)}::int and ${param(code.to)}::int`;
-  // The index contains failures only.
-  return isFailure(code) ? `${between} and last_status >= 300` : between;
+  const byStatusAndDestination = status !== undefined && destination !== undefined;
+  const indexed =
+    rare.length > 0 ? rare.slice(0, 1) : common.slice(0, byStatusAndDestination ? 2 : 1);
+  return {
+    indexed,
+    others: [...rare, ...common, ...withoutIndex].slice(indexed.length),
+  };
 }
 
 /** By so much the clock of delivery may be behind that of ingest. */

@@ -42,6 +42,10 @@ export class History {
   #why: string | undefined = 'the database is being opened';
   /** deletions of users that this process knows */
   readonly forgotten = new Forgotten();
+  /** deletions that this process has tried to write */
+  #deletionsMade = 0;
+  /** the first of them that `forgotten` has read, if they were written */
+  #deletionsRead = 0;
   #keeping: NodeJS.Timeout | undefined;
   readonly #inTurn = inTurn();
   #stopped = false;
@@ -114,22 +118,30 @@ export class History {
   async forget(deletion: Deletion): Promise<number> {
     const rows = await this.ask((database) =>
       this.#inTurn(() => recordDeletion(database, deletion)),
-    );
+    ).finally(() => {
+      this.#deletionsMade++;
+    });
     if (rows > 0) this.#deliveries.cleanUpSoon();
     await this.ask((database) => this.#refreshForgotten(database));
     return rows;
   }
 
-  /** Reads the deletions that other processes wrote. @throws Problem `unavailable` */
+  /**
+   * Reads the deletions that other processes wrote, and those of this one that could not be read.
+   * @throws Problem `unavailable`
+   */
   async learnDeletions(): Promise<void> {
     await this.ask(async (database) => {
-      // An embedded database has one process, which knows its own.
-      if (database.kind === 'server') await this.#refreshForgotten(database);
+      // An embedded database has one process, which mostly knows its own.
+      const isKnown = database.kind === 'embedded' && this.#deletionsRead === this.#deletionsMade;
+      if (!isKnown) await this.#refreshForgotten(database);
     });
   }
 
-  #refreshForgotten(database: Database): Promise<void> {
-    return this.forgotten.refresh(database, this.options.now());
+  async #refreshForgotten(database: Database): Promise<void> {
+    const made = this.#deletionsMade;
+    await this.forgotten.refresh(database, this.options.now());
+    this.#deletionsRead = Math.max(made, this.#deletionsRead);
   }
 
   /**

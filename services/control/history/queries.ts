@@ -1,7 +1,7 @@
 import { type StoredResponse } from '../../../shared/model/stored-response';
 import { COLUMNS, fromColumns } from './row-codec';
 import { type Database, databaseJson, type Queries } from './database';
-import { byOneIndex, conditionsOf, type Filter, parameters, timesOf, whereOf } from './filter';
+import { conditionsOf, type Filter, parameters, timesOf, whereOf } from './filter';
 import { MOST_COUNTED } from '../../../shared/api/operation';
 import { OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type DeliveryRow } from './delivery-row';
@@ -25,7 +25,8 @@ export async function listDeliveries(
   page: { limit: number; after?: Cursor | undefined },
 ): Promise<DeliveryRow[]> {
   const { params, param } = parameters();
-  const where = [...conditionsOf(filter, param), ...timesOf(filter, param)];
+  const { indexed, others } = conditionsOf(filter, param);
+  const where = [...indexed, ...others, ...timesOf(filter, param)];
   if (page.after) {
     const [at, id] = [`${param(page.after.acceptedAt)}::bigint`, param(page.after.id)];
     // An index by time can use the first condition only.
@@ -49,9 +50,7 @@ export async function countDeliveries(
   filter: Filter,
 ): Promise<{ count: number; exact: boolean }> {
   const { params, param } = parameters();
-  const conditions = conditionsOf(filter, param);
-  const indexed = conditions.slice(0, byOneIndex(filter));
-  const others = conditions.slice(indexed.length);
+  const { indexed, others } = conditionsOf(filter, param);
   const where = [...indexed, ...timesOf(filter, param)];
   const [row] = await query<{ looked: number; found: number }>(
     `select count(*)::bigint as looked, count(*) filter (where fits)::bigint as found

@@ -136,7 +136,7 @@ async function becameOf(found: Found, { history, config }: LookupDeps, work: Req
   for (const destination of others) {
     const { id } = destination;
     byTheRules.push(
-      work.isSpent
+      work.isSpent && destination.filter !== undefined
         ? { id, outcome: 'unknown', reason: TOO_MUCH_WORK }
         : work.measure(() => ruleOf(found.message, source, destination, ask)),
     );

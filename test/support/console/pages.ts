@@ -104,6 +104,11 @@ function withAndWithout(route: string): string[] {
 export const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')]
   .filter((element) => element.getBoundingClientRect().right > innerWidth).map((element) => element.className || element.tagName)`;
 
+/** Names in tables of which less than 60 px can be seen. */
+export const VANISHED = `[...document.querySelectorAll('td > .link')]
+  .filter((link) => link.offsetParent !== null && link.clientWidth < Math.min(60, link.scrollWidth))
+  .map((link) => link.textContent.slice(0, 20) + ' has ' + link.clientWidth + ' px')`;
+
 /** How far below the window's bottom the first of something ends, px; 0: it is in the window. */
 export const belowTheFold = (selector: string) => `(() => {
   scrollTo(0, 0);

@@ -131,7 +131,7 @@ describe('a test of an endpoint', () => {
     [answered(422), true, 'Why: HTTP 422.', 'refuses the content'],
     [answered(429), true, 'Why: HTTP 429.', 'asks for time'],
     [answered(500), true, 'Why: HTTP 500.', 'failed itself'],
-    [failed('connection'), true, 'Why: it does not accept connections.', 'localhost'],
+    [failed('connection'), true, 'Why: the connection to it fails.', 'localhost'],
     [failed('dns'), true, 'Why: its host name is unknown.', 'spelled'],
     [failed('timeout'), true, 'Why: it does not answer in time.', 'before the timeout'],
     [

@@ -102,7 +102,7 @@ describe('the timeline of a delivery', () => {
   });
 
   test('shows a request that was withheld as not sent, and not as an attempt', () => {
-    const error = { code: 'token', message: 'status 401' };
+    const error = { code: 'token', message: 'the token endpoint gave no token: it answered 401' };
     const attempts = [anEvent(1, { status: undefined, error }, { withheld: true })];
     expect(texts(aDelivery({ attempts }))[1]).toBe('Not sent: no token');
   });

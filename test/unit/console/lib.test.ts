@@ -29,9 +29,11 @@ import {
   causeInWords,
   noticeInWords,
   pageInWords,
+  perMinuteInWords,
   rateInWords,
   reasonInWords,
   relative,
+  takersInWords,
 } from '../../../console/src/lib/labels';
 import {
   bodyOf,
@@ -40,6 +42,7 @@ import {
   scopeProblem,
   withFailedUrls,
 } from '../../../console/src/replay/scope';
+import { MOST_REACHED } from '../../../shared/api/operation';
 import { ApiProblem } from '../../../shared/api/client';
 
 describe('times', () => {
@@ -448,6 +451,30 @@ test('the first steps are done one by one', () => {
 });
 
 test.each([
+  [0, '0.0'],
+  [0.04, 'below 0.1'],
+  [0.5, '0.5'],
+  [60_000, '60,000'],
+])('%d a minute is shown as %s', (n, says) => {
+  expect(perMinuteInWords(n)).toBe(says);
+});
+
+test.each([
+  [0, 0, 'for no destination'],
+  [1, 3, 'for 1 destination'],
+  [2, 47, 'for 2 destinations'],
+  // The rest of the source's destinations is not known.
+  [0, MOST_REACHED, ''],
+  [2, MOST_REACHED, ''],
+])('an event that %d destinations take, and %d do not, is %s', (routed, others, says) => {
+  const all = [
+    ...Array.from({ length: routed }, () => ({ outcome: 'routed' })),
+    ...Array.from({ length: others }, () => ({ outcome: 'filtered' })),
+  ];
+  expect(takersInWords(all.slice(0, MOST_REACHED))).toBe(says);
+});
+
+test.each([
   [{ status: 500, code: 'status', message: 'https://a.example: status 500' }, 'HTTP 500'],
   [
     { status: null, code: 'tls', message: 'tls: DEPTH_ZERO_SELF_SIGNED_CERT' },
@@ -455,7 +482,7 @@ test.each([
   ],
   [{ status: null, code: 'tls', message: 'tls: CERT_HAS_EXPIRED' }, 'the certificate has expired'],
   [{ status: null, code: 'dns', message: 'dns: ENOTFOUND' }, 'its host name is unknown'],
-  [{ status: null, code: 'connection', message: 'x' }, 'it does not accept connections'],
+  [{ status: null, code: 'connection', message: 'x' }, 'the connection to it fails'],
   [{ status: null, code: 'newer', message: 'as the API says it' }, 'as the API says it'],
 ])('the cause %j is "%s"', (error, words) => {
   expect(causeInWords(error)).toBe(words);

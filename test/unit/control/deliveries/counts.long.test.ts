@@ -79,6 +79,15 @@ test('counting stops at a limit, also of deliveries examined with combined filte
   expect(await totalOf('destination=dst_many&type=page')).toEqual({ count: 0, exact: false });
   // Newer ones of another destination have the same status.
   expect(await totalOf('destination=dst_1&status=delivered')).toEqual({ count: 1, exact: true });
+  // Of the conditions of one index, each may come first.
+  const user = 'destination=dst_many&status=delivered&user=user-7';
+  expect(await totalOf(user)).toEqual({ count: 101, exact: true });
+  // The index still chooses them, and they have no response.
+  expect(await totalOf(`${user}&code=2xx`)).toEqual({ count: 0, exact: true });
+  expect(await totalOf('destination=dst_1&status=delivered&code=2xx')).toEqual({
+    count: 1,
+    exact: true,
+  });
   // No index finds these: the newest deliveries are looked at, and not all of the history.
   for (const filter of ['attempted=false', 'counted=false', 'code=204', 'code=1xx']) {
     expect([filter, await totalOf(filter)]).toEqual([filter, { count: 0, exact: false }]);

@@ -59,7 +59,8 @@ test('the evidence contains the time, the time of the next attempt, and the erro
 });
 
 test('the evidence that nothing can be sent has the cause, if the delivery met it itself', () => {
-  const error = { code: 'token' as const, phase: 'token' as const, message: 'it answered 500' };
+  const message = 'the token endpoint gave no token: it answered 500';
+  const error = { code: 'token' as const, phase: 'token' as const, message };
   const { status: _, ...url } = aUrl({ outcome: 'retry', error });
   expect(of(aWait({ reason: 'token', urls: [url] }))).toEqual({
     kind: 'blocked',
@@ -67,7 +68,7 @@ test('the evidence that nothing can be sent has the cause, if the delivery met i
     at: ms(1),
     until: Date.parse(aWait().expiresAt),
     code: 'token',
-    error: 'https://a.example: it answered 500',
+    error: `https://a.example: ${message}`,
     url: 'whk_1',
   });
   expect(of(aWait({ reason: 'token' }))).toEqual({
