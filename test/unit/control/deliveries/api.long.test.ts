@@ -524,13 +524,14 @@ describe('GET /deliveries/{id}', () => {
       await record(event);
       await storeEvidence(database, evidenceOf(Buffer.from(JSON.stringify(event))));
     };
-    const error = { code: 'token' as const, phase: 'token' as const, message: 'it answered 500' };
+    const message = 'the token endpoint gave no token: it answered 500';
+    const error = { code: 'token' as const, phase: 'token' as const, message };
     const { status: _, ...url } = aUrl({ outcome: 'retry', error });
     await happens(aWait({ destination: id, reason: 'token', at: at(3_590), urls: [url] }));
     const lastError = {
       code: 'token',
       status: null,
-      message: 'https://a.example: token: it answered 500',
+      message: `https://a.example: ${message}`,
     };
     const failing = { state: 'failing', waiting: 1, lastError };
     expect(await get(`/destinations/${id}/health`)).toMatchObject(failing);
