@@ -145,8 +145,8 @@ async function showPreview(page: Page, open: Open, { sources }: Known): Promise<
   await page.getByRole('button', { name: 'Preview with an event' }).click();
   const body = page.getByRole('region', { name: 'previewed body' });
   await body.getByText('"blocks"').waitFor();
-  const preview = page.getByRole('button', { name: 'Preview with an event' });
-  await shoot(page, 'request-preview', { height: 1_000, from: preview });
+  const from = page.getByLabel('Body', { exact: true });
+  await shoot(page, 'request-preview', { height: 1_000, from });
 }
 
 async function showConflict(page: Page, open: Open, system: System, id: string): Promise<void> {
@@ -156,8 +156,8 @@ async function showConflict(page: Page, open: Open, system: System, id: string):
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   const both = page.getByRole('button', { name: 'Keep both changes' });
   await both.waitFor();
-  await page.mouse.wheel(0, FAR);
-  await shoot(page, 'destination-conflict');
+  // The last of the page: all above it is shown.
+  await shoot(page, 'destination-conflict', { from: both });
 }
 
 interface View {
@@ -167,8 +167,8 @@ interface View {
   from?: Locator;
 }
 
-/** What is at the top of the window is below its bar, px. */
-const BAR_PX = 80;
+/** What is at the top of the window is below its bar, with its label, px. */
+const BAR_PX = 110;
 
 /**
  * Takes a picture of the window. Charts and pictures of a page that has just loaded need a moment.
