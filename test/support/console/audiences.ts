@@ -260,9 +260,7 @@ async function isRefused({ tab }: Scene): Promise<void> {
 async function chooseDestination({ tab: { page } }: Scene, name: string): Promise<void> {
   const field = page.getByRole('combobox', { name: 'Destinations', exact: true });
   await field.fill(name.replace(' (off)', ''));
-  await page.getByRole('option', { name, exact: true }).waitFor();
-  // A click would scroll first, which may hide the list.
-  await field.press('ArrowDown');
-  await field.press('Enter');
+  // A click of the tool scrolls first, which may hide the list.
+  await page.getByRole('option', { name, exact: true }).dispatchEvent('click');
   await field.press('Escape');
 }
