@@ -29,7 +29,7 @@ export interface Owner {
   take(partition: number, logs: readonly PartitionLog[]): void;
   leave(partition: number, logs: readonly PartitionLog[]): void;
   isDraining(partition: number): boolean;
-  /** A log was cut. */
+  /** What was read from this offset on is gone, or comes again. */
   restarted(restart: Restart): void;
 }
 

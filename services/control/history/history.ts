@@ -42,10 +42,8 @@ export class History {
   #why: string | undefined = 'the database is being opened';
   /** deletions of users that this process knows */
   readonly forgotten = new Forgotten();
-  /** deletions that this process has tried to write */
-  #deletionsMade = 0;
-  /** the first of them that `forgotten` has read, if they were written */
-  #deletionsRead = 0;
+  /** This process may have written a deletion that `forgotten` has not read. */
+  #isBehind = false;
   #keeping: NodeJS.Timeout | undefined;
   readonly #inTurn = inTurn();
   #stopped = false;
@@ -119,7 +117,7 @@ export class History {
     const rows = await this.ask((database) =>
       this.#inTurn(() => recordDeletion(database, deletion)),
     ).finally(() => {
-      this.#deletionsMade++;
+      this.#isBehind = true;
     });
     if (rows > 0) this.#deliveries.cleanUpSoon();
     await this.ask((database) => this.#refreshForgotten(database));
@@ -132,16 +130,20 @@ export class History {
    */
   async learnDeletions(): Promise<void> {
     await this.ask(async (database) => {
-      // An embedded database has one process, which mostly knows its own.
-      const isKnown = database.kind === 'embedded' && this.#deletionsRead === this.#deletionsMade;
-      if (!isKnown) await this.#refreshForgotten(database);
+      // No other process writes to an embedded database.
+      if (database.kind === 'server' || this.#isBehind) await this.#refreshForgotten(database);
     });
   }
 
   async #refreshForgotten(database: Database): Promise<void> {
-    const made = this.#deletionsMade;
-    await this.forgotten.refresh(database, this.options.now());
-    this.#deletionsRead = Math.max(made, this.#deletionsRead);
+    // Before it reads: a deletion that is written meanwhile asks for another time.
+    this.#isBehind = false;
+    try {
+      await this.forgotten.refresh(database, this.options.now());
+    } catch (error) {
+      this.#isBehind = true;
+      throw error;
+    }
   }
 
   /**
