@@ -73,7 +73,7 @@ export const WHOLE: Sizes = {
     hostile: 10,
     seconds: 60,
     warmUpSeconds: 60,
-    loadPercent: 60,
+    loadPercent: 30,
     capacity: { warmUp: 5_000, count: 10_000, ...SINGLES },
   },
   waiting: {

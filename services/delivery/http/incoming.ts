@@ -2,9 +2,9 @@ import { type Socket } from 'node:net';
 import {
   endOfHead,
   findStatusLine,
+  isTrickle,
   MOST_HEAD_BYTES,
   MOST_HEAD_LINES,
-  MOST_READS,
   type Reading,
   readResponse,
 } from './read-response';
@@ -61,7 +61,9 @@ export class Incoming {
    */
   #kept = NONE;
   #keptBytes = 0;
+  /** reads of the socket, and their bytes, of the head or of the body */
   #reads = 0;
+  #readBytes = 0;
   #hadContinue = false;
   /** what undici was given last */
   #last = NONE;
@@ -88,7 +90,7 @@ export class Incoming {
     this.#state = 'before status';
     this.#kept = NONE;
     this.#keptBytes = 0;
-    this.#reads = 0;
+    this.#reads = this.#readBytes = 0;
     this.#hadContinue = false;
     this.fault = undefined;
   }
@@ -96,7 +98,7 @@ export class Incoming {
   /** undici has read the headers. */
   headRead(): void {
     this.#state = 'body';
-    this.#reads = 0;
+    this.#reads = this.#readBytes = 0;
     this.#framingLeft = MOST_FRAMING_BYTES;
   }
 
@@ -143,6 +145,7 @@ export class Incoming {
   /** Receives what was read. */
   receive(chunk: Buffer): void {
     this.#reads++;
+    this.#readBytes += chunk.length;
     this.#rest = chunk;
   }
 
@@ -166,7 +169,7 @@ export class Incoming {
           this.fault = { why: 'framing_size' };
           return undefined;
         }
-        if (this.#reads > MOST_READS) return undefined;
+        if (isTrickle(this.#reads, this.#readBytes)) return undefined;
         this.#framingLeft -= chunk.length;
         this.#last = chunk;
         return chunk;
@@ -221,7 +224,7 @@ export class Incoming {
   }
 
   get #isTooMuch(): boolean {
-    return this.#keptBytes > MOST_HEAD_BYTES || this.#reads > MOST_READS;
+    return this.#keptBytes > MOST_HEAD_BYTES || isTrickle(this.#reads, this.#readBytes);
   }
 
   /** Appends to what is kept. The first bytes are kept by reference, others are copied. */

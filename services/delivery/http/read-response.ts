@@ -13,10 +13,17 @@ export const MOST_HEAD_BYTES = 32 * 1024;
 /** Lines of a head. Real ones have fewer than a hundred, and each costs the parsers time. */
 export const MOST_HEAD_LINES = 128;
 /**
- * Reads of the socket for a head, which is looked at again with each, and again for a body. Each
- * costs the event loop as much as a small response.
+ * Reads of the socket for a head, and again for a body: so many, and one more for each so many
+ * bytes, since a packet of a real body holds more. A read costs the event loop as much as a small
+ * response, and a head is looked at again with each.
  */
-export const MOST_READS = 64;
+const FREE_READS = 16;
+const BYTES_PER_READ = 512;
+
+/** Returns whether a response arrives in more reads than a receiver needs that sends nothing else. */
+export function isTrickle(reads: number, bytes: number): boolean {
+  return reads > FREE_READS + bytes / BYTES_PER_READ;
+}
 
 /** More than any server sends before its answer. */
 const MOST_INTERIM = 8;

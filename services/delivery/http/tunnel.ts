@@ -8,9 +8,9 @@ import { type Opening, type ProxyGate } from './proxy-gate';
 import {
   endOfHead,
   findStatusLine,
+  isTrickle,
   MOST_HEAD_BYTES,
   MOST_HEAD_LINES,
-  MOST_READS,
 } from './read-response';
 
 /** Opens connections through egress proxies: HTTP CONNECT and SOCKS5. */
@@ -180,7 +180,7 @@ function httpTunnel(socket: Socket, proxy: Proxy, { host, port }: TunnelTarget):
         return;
       }
       const isTooMuch =
-        bytes.length > MOST_HEAD_BYTES || reads > MOST_READS || lines > MOST_HEAD_LINES;
+        bytes.length > MOST_HEAD_BYTES || isTrickle(reads, bytes.length) || lines > MOST_HEAD_LINES;
       if (isTooMuch) fail(new ProxyError(TOO_MUCH));
     };
     socket.on('readable', read).on('close', closed);

@@ -213,6 +213,12 @@ describe('isolation', () => {
     expect(lineOf(text, /10 % hang: Kafka's disk/)).toMatch(/ 6\.\d+ /);
   });
 
+  test('it says how busy the machine was, with the load and the endpoints', () => {
+    const busy = cpu({ delivery: 4, bench: 6 }, 0.5);
+    const text = textOf(phase(0, { cpu: busy }), phase(10));
+    expect(lineOf(text, /clean: busy cores/)).toMatch(/ 1\.5/);
+  });
+
   test('more connections than a lane may have miss the goal', () =>
     expect(
       lineOf(textOf(phase(0), phase(10, { mostConnections: 260 })), /most connections/),

@@ -9,7 +9,7 @@ import { BATCHED, HOSTILE } from '../../harness/receiver';
 import { type SystemEnv } from '../../harness/services';
 import { createCustomers, type Customer } from '../load';
 import { type Progress } from '../progress';
-import { median } from '../arithmetic';
+import { median, sum } from '../arithmetic';
 import { type Row, rows } from '../rows';
 import { type Bench, withSystem } from '../setup';
 import { type Hostile, type IsolationPhase, measurePhase, type PhaseSize } from './isolation-phase';
@@ -47,6 +47,10 @@ export interface IsolationSize {
    * that is not a cost for others
    */
   warmUpSeconds: number;
+  /**
+   * of the capacity. At full speed calls share requests, so that 60 % of that rate keeps 85 % of the
+   * cores busy: there each percent more is a wait for everybody, and the figure is the machine's.
+   */
   loadPercent: number;
   /** all services run in one process */
   together?: boolean;
@@ -93,6 +97,7 @@ export function isolationRows(figure: IsolationFigure): Row[] {
       ['healthy p50', 'ms', clean(({ p50Ms }) => p50Ms)],
       ['healthy p99', 'ms', clean(({ p99Ms }) => p99Ms)],
       ['healthy, longest', 'ms', clean(({ maxMs }) => maxMs)],
+      [BUSY, '', clean(busyCores)],
     ]),
     ...phases.flatMap((phase, at) => {
       if (isClean(phase)) return [];
@@ -100,6 +105,7 @@ export function isolationRows(figure: IsolationFigure): Row[] {
       if (as !== undefined) {
         return rows(`isolation, some endpoints (${as}): `, [
           beside(phase, at),
+          [BUSY, '', busyCores(phase)],
           [
             "Kafka's disk beyond clean",
             '× its budget',
@@ -118,11 +124,18 @@ export function isolationRows(figure: IsolationFigure): Row[] {
           (100 * phase.deliveredPerSecond) / phase.offeredPerSecond,
         ],
         beside(phase, at),
+        [BUSY, '', busyCores(phase)],
         ["Kafka's disk", 'MB', (disk?.bytes ?? NaN) / BYTES_PER_MB],
         ['most connections to a hung endpoint', '', phase.mostConnections, laneLimit],
       ]);
     }),
   ];
+}
+
+const BUSY = 'busy cores, with the load and the endpoints';
+
+function busyCores({ cpu: { byName, foreignCores, seconds } }: IsolationPhase): number {
+  return sum(Object.values(byName)) / seconds + (foreignCores ?? 0);
 }
 
 const isClean = ({ hanging }: IsolationPhase) => hanging === 0;

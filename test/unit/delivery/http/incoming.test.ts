@@ -65,7 +65,14 @@ test.each([
     [CHUNKED, ...Array<string>(1_000).fill('1\r\nx\r\n')],
     CHUNKED.length,
     'reads',
-    500,
+    CHUNKED.length + 17 * 6,
+  ],
+  [
+    'a head that trickles',
+    [OK, ...Array<string>(1_000).fill('a: b\r\n')],
+    Infinity,
+    'header_size',
+    OK.length + 16 * 6,
   ],
 ])('%s costs a bounded part of it', (_, reads, headBytes, ended, most) => {
   const passed = pass(reads, headBytes);
@@ -84,6 +91,16 @@ test.each([
     'a head of 20 KB',
     [`${OK}${`set-cookie: ${'x'.repeat(1_000)}\r\n`.repeat(20)}\r\n`],
     OK.length + 20_282,
+  ],
+  [
+    'a body in small packets',
+    [`${OK}content-length: 16000\r\n\r\n`, ...Array<string>(32).fill('x'.repeat(500))],
+    OK.length + 25,
+  ],
+  [
+    'a body in a dozen flushes',
+    [`${OK}content-length: 12\r\n\r\n`, ...'a short body'],
+    OK.length + 22,
   ],
 ])('%s passes unchanged', (_, reads, headBytes) => {
   expect(pass(reads, headBytes, true)).toEqual({ text: reads.join(''), ended: undefined });

@@ -187,7 +187,7 @@ test.each<[name: string, treatment: Treatment, body: string]>([
     writes([`${OK}${`a: ${'v'.repeat(1_000)}\r\n`.repeat(20)}content-length: 2\r\n\r\nok`]),
     'ok',
   ],
-  ['every byte on its own', writes(Array.from(PLAIN)), 'ok'],
+  ['a few bytes at a time', writes(PLAIN.match(/[^]{1,4}/g)!), 'ok'],
   ['chunks and a trailer', writes([`${CHUNKED}2;x=y\r\nok\r\n0\r\na: b\r\n\r\n`]), 'ok'],
 ])('%s is nothing odd, and its connection is kept', async (_, treatment, body) => {
   treatments = [treatment];
