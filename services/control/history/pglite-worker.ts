@@ -1,4 +1,4 @@
-import { setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
@@ -29,10 +29,10 @@ export type Answer =
   { id: number; rows: unknown[] } | { id: number; error: string; code: string | undefined };
 
 /**
- * Lower than control's priority, which is lower than the other services'
- * (dev/nice.ts).
+ * Steps below the priority of control, whatever that is (dev/nice.ts): a third of its share of a full
+ * machine. Far below it, the history of a machine that is always full would never arrive.
  */
-const NICENESS = 15;
+const STEPS_DOWN = 5;
 
 /**
  * Less than the defaults of 1 GB for the WAL and 128 MB for buffers, and enough for one writer and
@@ -72,7 +72,7 @@ async function serve({ dir }: WorkerData): Promise<void> {
     else void answer(database, question);
   });
   // Only now, because the start of the system waits until the files are created and opened.
-  setPriority(NICENESS);
+  setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + STEPS_DOWN));
   returnIdleMemory();
   parentPort?.postMessage('ready');
 }
