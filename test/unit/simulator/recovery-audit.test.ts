@@ -4,7 +4,7 @@ import { RecoveryAudit } from '../../../tools/simulator/recovery-audit';
 /** The check of what waits for a circuit concerns what the circuit's process must bring back. */
 
 const NOW = 60_000;
-const turn = (state: 'open' | 'closed') =>
+const changeTo = (state: 'open' | 'closed') =>
   ({
     endpoint: { lane: 'd0/h0', hash: 'h0', destinationId: 'd0' },
     state,
@@ -27,7 +27,7 @@ function broken({ owner, waiting, others = 0, then }: Given): string[] {
   for (let i = 0; i < others; i++) {
     audit.parked(`other-${i}`, { ...WAITING, sinceMs: NOW + 1 });
   }
-  const check = audit.circuitChanged(turn('closed'), { ...OWNER, ...owner }, NOW);
+  const check = audit.circuitChanged(changeTo('closed'), { ...OWNER, ...owner }, NOW);
   then?.(audit);
   check?.();
   return wrong;
@@ -44,7 +44,7 @@ test.each<[string, Given, boolean]>([
   ['belongs to a process that stood still', { owner: { awakeSince: () => NOW + 1 } }, false],
   [
     'waits for a circuit that opened again',
-    { then: (audit) => audit.circuitChanged(turn('open'), OWNER, NOW + 1) },
+    { then: (audit) => audit.circuitChanged(changeTo('open'), OWNER, NOW + 1) },
     false,
   ],
   ['waits among more than can be back', { others: 20_000 }, false],
@@ -55,5 +55,5 @@ test.each<[string, Given, boolean]>([
 test('a circuit that opens promises nothing', () => {
   const audit = new RecoveryAudit(() => undefined);
   audit.parked('one', WAITING);
-  expect(audit.circuitChanged(turn('open'), OWNER, NOW)).toBeUndefined();
+  expect(audit.circuitChanged(changeTo('open'), OWNER, NOW)).toBeUndefined();
 });
