@@ -36,14 +36,16 @@ interface Place {
   leave(): void;
 }
 
-/** Two places of one size differ by less than a factor of two. */
+/** A size for each bit of a number of bytes: two places of one size differ by less than twice. */
+const SIZES = 54;
+
 function sizeOf(bytes: number): number {
   return Math.floor(Math.log2(Math.max(1, bytes)));
 }
 
 export class Room {
   #left: number;
-  readonly #placesBySize = Array.from({ length: 54 }, () => new Set<Place>());
+  readonly #placesBySize = Array.from({ length: SIZES }, () => new Set<Place>());
   readonly #onGone = new FinalizationRegistry<Place>((place) => {
     this.#free(place);
   });
@@ -74,7 +76,8 @@ export class Room {
 
   #largerThan(bytes: number): Place | undefined {
     for (let size = this.#placesBySize.length - 1; size > sizeOf(bytes); size--) {
-      for (const place of this.#placesBySize[size] ?? []) return place;
+      const [place] = this.#placesBySize[size] ?? [];
+      if (place) return place;
     }
     return undefined;
   }

@@ -123,7 +123,8 @@ function renderer(
   return (destination) => {
     const units = budget.next();
     const price = templates.priceOf(destination);
-    if (price > units) return { kind: 'failed', field: expressionOf(destination), message: NO_ROOM };
+    if (price > units)
+      return { kind: 'failed', field: expressionOf(destination), message: NO_ROOM };
     variables ??= messageVariables(message);
     const rendering = new Rendering(variables, units - price);
     try {
