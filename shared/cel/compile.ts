@@ -11,7 +11,7 @@ import {
 } from './aggregate-functions';
 import { type EnvironmentName, environmentOf, STEP } from './environment';
 import { type Failure, failureOf, thrownFailure } from './evaluation-error';
-import { Kept } from './kept';
+import { Kept, NO_ROOM } from './kept';
 import { Patterns, usePatterns } from './patterns';
 import {
   type Expr,
@@ -260,18 +260,25 @@ const filters = new Kept<Destination, Expression | Mistake>(({ filter = 'true' }
  * Returns a function that evaluates destinations' filters for one message. The message's variables
  * are created on first use.
  * @param mostFilters how many may be evaluated; they share the work limit of one message
- * @param onCostly called for each evaluation that takes half of its limit or more
+ * @param onCostly called for each filter that takes half of its limit or more, its compilation
+ *   included, if it is compiled for this message
  */
 export function filtersOf(message: Message, mostFilters = 1, onCostly?: OnCostly): FilterMatcher {
   let variables: Variables | undefined;
   const budget = new MessageBudget(mostFilters);
   return (destination) => {
+    const limit = budget.next();
+    const price = filters.priceOf(destination);
+    if (price > limit) {
+      onCostly?.(destination, { units: price, limit });
+      return NO_ROOM;
+    }
     const expression = filters.of(destination);
     // It was valid when it was set, under the rules of another version.
     if (expression.kind === 'mistake') return expression.message;
-    const limit = budget.next();
-    const result = expression.evaluate((variables ??= messageVariables(message)), undefined, limit);
-    const units = spent();
+    variables ??= messageVariables(message);
+    const result = expression.evaluate(variables, undefined, limit - price);
+    const units = price + spent();
     budget.take(units);
     if (units >= COSTLY_UNITS || units >= limit) onCostly?.(destination, { units, limit });
     return typeof result === 'boolean' ? result : result.message;

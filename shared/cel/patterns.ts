@@ -160,10 +160,14 @@ let holders: WeakRef<Patterns>[] = [];
 /**
  * The patterns of one expression. They go with it, so that tried and refused expressions leave
  * nothing behind.
+ *
+ * The first evaluation makes no automata. An expression that is compiled for one message has no
+ * use for them, and thousands of such would end those of expressions that are kept.
  */
 export class Patterns {
   readonly #compiled = new Map<string, Pattern>();
   readonly #automata: Automaton[] = [];
+  #evaluations = 0;
   /** what the automata take, in bytes */
   #taken = 0;
   #isHolder = false;
@@ -224,11 +228,15 @@ export class Patterns {
     return this.#compiled.get(text);
   }
 
+  beginEvaluation(): void {
+    this.#evaluations++;
+  }
+
   /** Counts what an automaton takes. Without a next state the library continues without it. */
   #limit(automaton: Automaton): void {
     const find = automaton.getState.bind(automaton);
     automaton.getState = (instructions) => {
-      if (this.#taken > MAX_AUTOMATA_BYTES) return null;
+      if (this.#evaluations < 2 || this.#taken > MAX_AUTOMATA_BYTES) return null;
       const before = automaton.stateCount;
       const state = find(instructions);
       const isNew = state !== null && automaton.stateCount > before;
@@ -280,6 +288,7 @@ let inUse: Patterns | undefined;
 
 /** Sets the patterns that the next evaluation uses. */
 export function usePatterns(patterns: Patterns): void {
+  patterns.beginEvaluation();
   inUse = patterns;
 }
 

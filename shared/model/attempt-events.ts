@@ -224,7 +224,7 @@ export interface FilterEvent {
   destination: string;
   /** digest of the filter's text */
   filter: string;
-  /** work of the evaluation, and the limit of one (`shared/cel/work-limit.ts`) */
+  /** work for one message, and its limit (`shared/cel/work-limit.ts`) */
   units: number;
   limit: number;
   at: string;

@@ -1,7 +1,7 @@
 import { compileBody, compileHeader, type RenderedText, type Template } from '../cel/template';
 import { type Failure } from '../cel/evaluation-error';
 import { messageVariables, type Variables } from '../cel/json-values';
-import { Kept } from '../cel/kept';
+import { Kept, NO_ROOM } from '../cel/kept';
 import { type Mistake } from '../cel/syntax';
 import { BUDGET, MessageBudget, spent } from '../cel/work-limit';
 import { CLOUDEVENTS_TYPE, formatBody, type Formatted } from '../model/formats/format-body';
@@ -90,7 +90,7 @@ export type Renderer = (destination: Target) => Rendered | RenderFailure;
  * @param mostDestinations how many may be rendered for; they share the work limit of one message
  */
 export function rendererOf(message: Message, sourceId: string, mostDestinations = 1): Renderer {
-  return renderer({ message, sourceId, mostDestinations }, (destination) => kept.of(destination));
+  return renderer({ message, sourceId, mostDestinations }, kept);
 }
 
 /**
@@ -103,9 +103,11 @@ export function renderOnce(
   destination: Target,
   compiler?: Compiler,
 ): Rendered | RenderFailure {
-  const templatesOf = (target: Target) =>
-    compiler ? compileTemplates(target, compiler) : kept.of(target);
-  return renderer({ message, sourceId, mostDestinations: 1 }, templatesOf)(destination);
+  const templates = {
+    of: (target: Target) => (compiler ? compileTemplates(target, compiler) : kept.of(target)),
+    priceOf: () => 0,
+  };
+  return renderer({ message, sourceId, mostDestinations: 1 }, templates)(destination);
 }
 
 function renderer(
@@ -114,24 +116,34 @@ function renderer(
     sourceId,
     mostDestinations,
   }: { message: Message; sourceId: string; mostDestinations: number },
-  templatesOf: (destination: Target) => Templates,
+  templates: Pick<typeof kept, 'of' | 'priceOf'>,
 ): Renderer {
   let variables: Variables | undefined;
   const budget = new MessageBudget(mostDestinations);
   return (destination) => {
-    const templates = templatesOf(destination);
-    const rendering = new Rendering((variables ??= messageVariables(message)), budget.next());
+    const units = budget.next();
+    const price = templates.priceOf(destination);
+    if (price > units)
+      return { kind: 'failed', field: expressionOf(destination), message: NO_ROOM };
+    variables ??= messageVariables(message);
+    const rendering = new Rendering(variables, units - price);
     try {
-      return rendering.request(destination, templates, { message, sourceId });
+      return rendering.request(destination, templates.of(destination), { message, sourceId });
     } catch (error) {
       if (error instanceof Failed) {
         return { kind: 'failed', field: error.field, message: error.message };
       }
       return { kind: 'failed', field: 'format', message: 'it cannot be rendered' };
     } finally {
-      budget.take(rendering.spent);
+      budget.take(price + rendering.spent);
     }
   };
+}
+
+/** Returns the field of an expression: the body, or the first header. */
+function expressionOf({ request }: Target): string {
+  const [header] = Object.keys(request?.headers ?? {});
+  return request?.body === undefined && header !== undefined ? `headers/${header}` : 'body';
 }
 
 /** Carries a failure out of the rendering. */

@@ -17,7 +17,7 @@ export interface Dashboard {
   panels: { id: number; title: string; targets?: { expr: string }[] }[];
 }
 
-export const ALERTS_FILE = join(ROOT, 'deploy/prometheus/alerts.yml');
+const ALERTS_FILE = join(ROOT, 'deploy/prometheus/alerts.yml');
 const DASHBOARDS = join(ROOT, 'deploy/grafana/dashboards');
 
 export function readRules(): Rule[] {
@@ -44,23 +44,4 @@ export function queriesOf(
       ),
     ),
   ];
-}
-
-/**
- * Rewrites a query so that it returns a value whenever its metrics exist: conditions return true or
- * false in place of an empty result, `absent` becomes `count`, and Grafana's interval becomes a
- * time.
- */
-export function answerable(expr: string, interval: string): string {
-  const outside = expr.split(/("[^"]*"|\{[^}]*\})/);
-  return outside
-    .map((part, i) =>
-      i % 2 === 1
-        ? part
-        : part
-            .replace(/ (>=|<=|==|!=|>|<) (?!bool )/g, ' $1 bool ')
-            .replace(/\babsent\(/g, 'count('),
-    )
-    .join('')
-    .replaceAll('$__rate_interval', interval);
 }

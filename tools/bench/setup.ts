@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
@@ -83,8 +83,6 @@ interface BenchBroker {
    * container
    */
   folder: string | undefined;
-  /** Returns the size of the file that it logs to; NaN if it runs in a container. */
-  loggedBytes(): number;
   /**
    * Returns the number of records in all partitions of a topic, full name; 0 if the topic does not
    * exist.
@@ -131,8 +129,6 @@ async function startBroker(dir: string, note: (text: string) => void): Promise<B
     address: broker.address,
     pid: broker.pid ?? 0,
     folder: broker.pid === undefined ? undefined : join(dir, 'kafka', 'records'),
-    loggedBytes: () =>
-      statSync(join(dir, 'kafka', 'kafka.log'), { throwIfNoEntry: false })?.size ?? NaN,
     records,
     recordsIn: async (prefix, wanted) => {
       const topics = (await topicsOf(prefix)).filter((topic) => wanted(topic.slice(prefix.length)));

@@ -18,16 +18,15 @@ import {
 } from './reader';
 
 /**
- * `node dist/tools/chaos/reader-main.js [--minutes N] [--seed N] [--connections N] [--together]`: a
- * read-only token tries everything that it may (reader.ts), while others use the API and send
+ * `node dist/tools/chaos/reader-main.js [--minutes N] [--seed N] [--together]`: a read-only token
+ * tries everything that it may (reader.ts), while others use the API and send
  * calls, and an endpoint answers them at length. It prints the slowest answers to the others and
  * the memory of the processes. It ends with 1 if an answer of control took a second, a process
  * ended, the memory of control grew (flat-memory.ts), or something that exists was never read.
  */
 
-const USAGE =
-  'Usage: node dist/tools/chaos/reader-main.js [--minutes N] [--seed N] [--connections N] ' +
-  '[--together]';
+const USAGE = 'Usage: node dist/tools/chaos/reader-main.js [--minutes N] [--seed N] [--together]';
+const CONNECTIONS = 8;
 const EVENTS = 600;
 const HONEST_EVERY_MS = 100;
 const SAMPLE_EVERY_MS = 1_000;
@@ -49,7 +48,6 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 interface Options {
   forMs: number;
   seed: number;
-  connections: number;
   together: boolean;
 }
 
@@ -58,17 +56,15 @@ function readOptions(): Options {
   const known = {
     minutes: text,
     seed: text,
-    connections: text,
     together: { type: 'boolean' },
   } as const;
   const { values } = readArguments({ options: known }, USAGE);
   const options = {
     forMs: Number(values.minutes ?? 10) * 60_000,
     seed: Number(values.seed ?? Math.floor(Math.random() * 1e9)),
-    connections: Number(values.connections ?? 8),
     together: values.together === true,
   };
-  if (!(options.forMs > 0 && options.seed >= 0 && options.connections > 0)) {
+  if (!(options.forMs > 0 && options.seed >= 0)) {
     throw new UsageError(USAGE);
   }
   return options;
@@ -107,11 +103,7 @@ async function main(): Promise<boolean> {
   }
 }
 
-async function run(
-  system: System,
-  sink: Sink,
-  { forMs, seed, connections }: Options,
-): Promise<boolean> {
+async function run(system: System, sink: Sink, { forMs, seed }: Options): Promise<boolean> {
   const { known, writeKey, token } = await prepare(system, sink);
   const pids = processesOf(system);
   const figures: Figures = {
@@ -154,7 +146,7 @@ async function run(
     }
   };
   await Promise.all([
-    ...Array.from({ length: connections }, attack),
+    ...Array.from({ length: CONNECTIONS }, attack),
     honest(figures.control, () => system.control('GET', '/sources')),
     honest(figures.history, () => system.control('GET', '/deliveries?limit=20')),
     honest(figures.ingest, () =>

@@ -136,7 +136,7 @@ async function setScene(from: {
 }
 
 /** Creates a source, and a destination for each role; resolves when each has received a call. */
-export async function connect(system: System, endpoints: Endpoints) {
+async function connect(system: System, endpoints: Endpoints) {
   const source = await system.createSource();
   const entries: [Role, string][] = [];
   for (const role of ROLES) {

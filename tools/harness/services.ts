@@ -50,8 +50,6 @@ export interface RunningServices {
   pids: Record<string, number>;
   /** their log lines at level warning or above with the reason, and their number */
   warnings(): Record<string, number>;
-  /** the size of everything that they have logged */
-  loggedBytes(): number;
   /**
    * Resolves when all are ready.
    * @throws with its output if one ends first
@@ -109,10 +107,8 @@ export async function startServices(
 ): Promise<RunningServices> {
   const printed: string[] = [];
   const warnings = new Map<string, number>();
-  let loggedBytes = 0;
   const keep = (line: string) => {
     printed.push(line);
-    loggedBytes += Buffer.byteLength(line) + 1;
     const warning = warningOf(line);
     if (warning !== undefined) warnings.set(warning, (warnings.get(warning) ?? 0) + 1);
     if (printed.length > KEPT_LINES) printed.shift();
@@ -142,7 +138,6 @@ export async function startServices(
   return {
     pids: Object.fromEntries([...services].map(([name, { pid }]) => [name, pid])),
     warnings: () => Object.fromEntries(warnings),
-    loggedBytes: () => loggedBytes,
     ready: () => Promise.race([died, allReady(services, system)]),
     stop: async () => {
       stopping = true;

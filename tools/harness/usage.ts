@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 import { sum } from '../bench/arithmetic';
 import { clockMs } from './timing';
 
@@ -12,7 +11,6 @@ import { clockMs } from './timing';
 /** Linux reports hundredths of a second to user space, on every architecture that Node supports. */
 const TICKS_PER_SECOND = 100;
 const KB_PER_MB = 1_024;
-const SAMPLE_MS = 1_000;
 
 /** A reading of the CPU time of processes. */
 export interface CpuReading {
@@ -126,61 +124,4 @@ function residentMb(pid: number): number {
 /** Returns VmRSS of /proc/<pid>/status. NaN if it is missing. */
 export function statusKb(status: string): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? NaN);
-}
-
-/** Memory and CPU of processes over a time in which some may end and others begin. */
-export interface Usage {
-  /** ms since 1970 */
-  fromMs: number;
-  toMs: number;
-  /** by process */
-  of: Record<string, { cores: number; rssMb: { first: number; last: number; most: number } }>;
-}
-
-interface Sample {
-  atMs: number;
-  cpu: Record<string, number>;
-  rss: Record<string, number>;
-}
-
-/**
- * Samples processes for this many ms.
- * @param change runs at its beginning, and is part of it
- */
-export async function watchUsage(
-  pids: () => Record<string, number>,
-  ms: number,
-  change: () => Promise<void>,
-): Promise<Usage> {
-  const fromMs = Date.now();
-  const end = clockMs() + ms;
-  await change();
-  const samples = [sample(pids())];
-  while (clockMs() < end) {
-    await pause(Math.min(SAMPLE_MS, Math.max(1, end - clockMs())));
-    samples.push(sample(pids()));
-  }
-  return { fromMs, toMs: Date.now(), of: usageOf(samples) };
-}
-
-function sample(pids: Record<string, number>): Sample {
-  return { atMs: clockMs(), cpu: readCpu(pids).byName, rss: residents(pids) };
-}
-
-/** Computes the usage from the first sample to the last. Pure. */
-export function usageOf(samples: readonly Sample[]): Usage['of'] {
-  const [first] = samples;
-  const last = samples.at(-1);
-  if (!first || !last) return {};
-  const seconds = (last.atMs - first.atMs) / 1000;
-  return Object.fromEntries(
-    Object.keys(last.cpu).map((name) => {
-      const rss = samples.flatMap((each) => each.rss[name] ?? []);
-      const cores = ((last.cpu[name] ?? 0) - (first.cpu[name] ?? 0)) / seconds;
-      return [
-        name,
-        { cores, rssMb: { first: rss[0] ?? NaN, last: rss.at(-1) ?? NaN, most: Math.max(...rss) } },
-      ];
-    }),
-  );
 }

@@ -273,7 +273,7 @@ export class Book {
         this.recoveries.parked(id, {
           destination: headers.destination ?? '',
           key: key ?? '',
-          closed: headers.closed?.split(',') ?? [],
+          refusedBy: headers.closed?.split(',') ?? [],
           sinceMs: nowMs,
         });
       }

@@ -55,7 +55,7 @@ export interface Surroundings {
   lookup: (destinationId: string) => Lookup;
   endpoint: (origin: string) => Endpoint;
   partitionOf: (key: string) => number;
-  onCircuit: (turn: CircuitTransition) => void;
+  onCircuit: (change: CircuitTransition) => void;
   /** the log of deletions, and whether Kafka does not answer its readers */
   deletions: { log: readonly DeletionRecord[]; isAway: (nowMs: number) => boolean };
   users: UserAudit;

@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import { readable } from '../bench/arithmetic';
 import { runMain } from '../harness/run-main';
 import { table } from '../harness/table';
 import { SCENARIOS } from './catalog';
 import { help, readCommandLine } from './options';
-import { keeps, type Finding, type Found } from './scenario';
+import { keeps, type Finding } from './scenario';
 
 /**
  * `node dist/tools/simulator/main.js`: runs scenarios in virtual time and prints their findings;
@@ -17,25 +16,20 @@ async function main(): Promise<boolean> {
     console.log(help(SCENARIOS));
     return true;
   }
-  const { scenarios, seed, short, json } = read;
-  const results: Record<string, Found> = {};
+  const { scenarios, seed, short } = read;
+  const broken: Finding[] = [];
   for (const { name, about, play } of SCENARIOS.filter(({ name }) => scenarios.includes(name))) {
     const started = performance.now();
     console.error(`simulate: ${name} …`);
     const note = (text: string) => console.error(`simulate: ${name}: ${text}`);
-    const found = (results[name] = await play({ seed, short, note }));
+    const { findings } = await play({ seed, short, note });
     const tookS = (performance.now() - started) / 1_000;
     const mostMb = process.resourceUsage().maxRSS / 1_024;
     const cost = `computed in ${readable(tookS)} s, ${readable(mostMb)} MB at most`;
     console.log(`\n${name}: ${about} (seed ${String(seed)}, ${cost})\n`);
-    console.log(table([['finding', 'value', 'unit', 'goal', ''], ...found.findings.map(row)]));
+    console.log(table([['finding', 'value', 'unit', 'goal', ''], ...findings.map(row)]));
+    broken.push(...findings.filter((finding) => !keeps(finding)));
   }
-  if (json !== undefined) {
-    writeFileSync(json, `${JSON.stringify({ seed, short, results }, null, 2)}\n`);
-  }
-  const broken = Object.values(results).flatMap(({ findings }) =>
-    findings.filter((finding) => !keeps(finding)),
-  );
   if (broken.length > 0) console.error(`\n${String(broken.length)} goals are missed`);
   return broken.length === 0;
 }

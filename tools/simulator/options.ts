@@ -8,7 +8,6 @@ export interface CommandLine {
   scenarios: string[];
   seed: number;
   short: boolean;
-  json: string | undefined;
 }
 
 /** A scenario: its name, and a sentence about it. */
@@ -26,13 +25,13 @@ export function readCommandLine(args: string[], known: Known): CommandLine | 'he
   const seed = Number(values.seed ?? 1);
   if (!Number.isSafeInteger(seed) || seed < 0) throw wrong('--seed must be a whole number.');
   const scenarios = names.filter((name) => all || positionals.includes(name));
-  return { scenarios, seed, short: values.short === true, json: values.json };
+  return { scenarios, seed, short: values.short === true };
 }
 
 export function help(known: Known): string {
   const width = Math.max(...known.map(({ name }) => name.length));
   return [
-    'node dist/tools/simulator/main.js SCENARIO… [--seed N] [--short] [--json FILE]',
+    'node dist/tools/simulator/main.js SCENARIO… [--seed N] [--short]',
     '',
     'Plays delivery and retry in virtual time, and checks at each step what is promised ' +
       '(docs/performance.md).',
@@ -42,14 +41,13 @@ export function help(known: Known): string {
     '',
     '  --seed N        the same seed gives the same run (default 1)',
     '  --short         a small form of each, as the tests play it',
-    '  --json FILE     writes what was found',
   ].join('\n');
 }
 
 function parse(args: string[]) {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  const options = { seed: text, short: flag, json: text, help: flag };
+  const options = { seed: text, short: flag, help: flag };
   return readArguments({ args, allowPositionals: true, options }, HELP);
 }
 

@@ -20,7 +20,7 @@ interface Waiting {
   destination: string;
   key: string;
   /** hashes of the URLs that have refused it */
-  closed: readonly string[];
+  refusedBy: readonly string[];
   sinceMs: number;
 }
 
@@ -30,7 +30,7 @@ export class RecoveryAudit {
   /** of each delivery that waits */
   readonly #destinations = new Map<string, string>();
   /** when each circuit last opened or closed, by process and lane */
-  readonly #turnedAt = new Map<string, number>();
+  readonly #changedAt = new Map<string, number>();
 
   constructor(private readonly violate: (what: string) => void) {}
 
@@ -54,20 +54,20 @@ export class RecoveryAudit {
    * A circuit opens or closes.
    * @returns a check to call when the time to return is over; absent: no promise concerns it
    */
-  turned(
+  circuitChanged(
     { endpoint, state }: CircuitTransition,
     process: Owner,
     nowMs: number,
   ): (() => void) | undefined {
     const { lane, hash, destinationId } = endpoint;
     const circuit = `${process.name} ${lane}`;
-    this.#turnedAt.set(circuit, nowMs);
+    this.#changedAt.set(circuit, nowMs);
     const there = this.#waiting.get(destinationId);
     if (state === 'open' || !there || there.size > BACK_IN_TIME) return undefined;
     return () => {
-      if (this.#turnedAt.get(circuit) !== nowMs || process.awakeSince() > nowMs) return;
-      for (const { key, closed, sinceMs } of there.values()) {
-        const isMeant = sinceMs <= nowMs && !closed.includes(hash);
+      if (this.#changedAt.get(circuit) !== nowMs || process.awakeSince() > nowMs) return;
+      for (const { key, refusedBy, sinceMs } of there.values()) {
+        const isMeant = sinceMs <= nowMs && !refusedBy.includes(hash);
         if (isMeant && process.ownsSince(key) <= nowMs) {
           this.violate('waits for a circuit that has closed');
         }

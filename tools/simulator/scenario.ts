@@ -19,7 +19,7 @@ export interface Options {
   note: (text: string) => void;
 }
 
-export interface Found {
+interface Found {
   findings: Finding[];
 }
 

@@ -83,7 +83,7 @@ export interface Ended {
   left: number;
   virtualMs: number;
   /** circuits that opened or closed, in order of time */
-  turns: { atMs: number; label: string; state: 'open' | 'closed' }[];
+  circuitChanges: { atMs: number; label: string; state: 'open' | 'closed' }[];
 }
 
 const TIERS_MS = [10_000, 60_000, 300_000, 900_000, 1_800_000];
@@ -117,7 +117,7 @@ export class World {
   readonly #lookups = new Map<string, Lookup>();
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #labels = new Map<string, DestinationSpec['label']>();
-  readonly #turns: Ended['turns'] = [];
+  readonly #circuitChanges: Ended['circuitChanges'] = [];
   readonly #deletions: DeletionRecord[] = [];
   readonly #users: UserAudit;
   readonly #history: HistoryAudit | undefined;
@@ -150,7 +150,7 @@ export class World {
         lookup: (id) => this.#lookups.get(id) ?? { kind: 'deleted' },
         endpoint: (origin) => this.#endpoints.get(origin) as Endpoint,
         partitionOf,
-        onCircuit: (turn) => this.#turned(turn, process),
+        onCircuit: (change) => this.#onCircuitChange(change, process),
         deletions: { log: this.#deletions, isAway },
         users: this.#users,
       });
@@ -190,7 +190,7 @@ export class World {
       born,
       left,
       virtualMs: this.#agenda.now,
-      turns: this.#turns,
+      circuitChanges: this.#circuitChanges,
     };
   }
 
@@ -397,15 +397,15 @@ export class World {
     return ofShard < 0 ? undefined : shard + DEFAULT_SHARDS * this.#random.between(0, ofShard);
   }
 
-  #turned(turn: CircuitTransition, process: DeliveryProcess): void {
-    const { endpoint, state } = turn;
+  #onCircuitChange(change: CircuitTransition, process: DeliveryProcess): void {
+    const { endpoint, state } = change;
     const { now } = this.#agenda;
-    const check = this.#book.recoveries.turned(turn, process, now);
+    const check = this.#book.recoveries.circuitChanged(change, process, now);
     if (check) this.#agenda.in(BACK_WITHIN_MS, check);
     const label = this.#labels.get(endpoint.destinationId) ?? '';
     const name = typeof label === 'string' ? label : label(now);
     this.#figures.count(`${name}: circuit ${state}`);
-    this.#turns.push({ atMs: now, label: name, state });
+    this.#circuitChanges.push({ atMs: now, label: name, state });
   }
 }
 

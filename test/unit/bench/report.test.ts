@@ -5,7 +5,6 @@ import { loadRows } from '../../../tools/bench/cases/load-curve';
 import { batchesRows, type PipelineFigure } from '../../../tools/bench/cases/pipeline';
 import { processesRows } from '../../../tools/bench/cases/processes';
 import { type SoakFigure, soakRows } from '../../../tools/bench/cases/soak';
-import { waitingRows } from '../../../tools/bench/cases/waiting';
 import { type DrainFigure } from '../../../tools/bench/drain';
 import { report, type Round } from '../../../tools/bench/report';
 import { type Row, verdict } from '../../../tools/bench/rows';
@@ -234,7 +233,6 @@ describe('the soak', () => {
       rssMb: { control: mb(i + 1), ingest: 100 },
       cores: { control: 0.05, ingest: 0.25 },
     })),
-    logged: { services: 1_000, broker: 2_000 },
     failed: 3,
     undelivered: 0,
   });
@@ -304,18 +302,6 @@ describe('other rows', () => {
     expect(router('1 of each, single calls')).toBeCloseTo(50);
     expect(router('2 of each, single calls')).toBeCloseTo(100);
     expect(router('2 of each, batches of 100')).toBeCloseTo(40);
-  });
-
-  test('while deliveries wait, each process of a phase has rows', () => {
-    const lateness = { count: 1, p50Ms: 1, p99Ms: 1, maxMs: 1, missing: 0 };
-    const usage = { cores: 0.1, rssMb: { first: 1, last: 80, most: 81 } };
-    const phases = [{ name: 'one', fromMs: 0, toMs: 1, of: { 'retry 2': usage }, lateness }];
-    const rows = waitingRows({ phases });
-    expect(rows.slice(3).map(({ title, value }) => [title, value])).toEqual([
-      ['waiting, one: retry 2, at the end', 80],
-      ['waiting, one: retry 2, at most', 81],
-      ['waiting, one: retry 2', 0.1],
-    ]);
   });
 });
 

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { RE2JS } from '@bufbuild/re2';
 import { compileExpression } from '../../../shared/cel/compile';
 import { messageVariables } from '../../../shared/cel/json-values';
-import { instructionsOf, Patterns } from '../../../shared/cel/patterns';
+import { instructionsOf, Patterns, usePatterns } from '../../../shared/cel/patterns';
 import { refill } from '../../../shared/cel/work-limit';
 import { randomOf } from '../../../tools/harness/random';
 
@@ -84,6 +84,15 @@ test('a refused pattern is not parsed again', () => {
   expect(parse).toHaveBeenCalledTimes(1);
 });
 
+/** Makes patterns that have been evaluated before: the first evaluation makes no automata. */
+function usedPatterns(...texts: string[]): Patterns {
+  const patterns = new Patterns();
+  for (const text of texts) patterns.add(text);
+  usePatterns(patterns);
+  usePatterns(patterns);
+  return patterns;
+}
+
 /** What the automaton of a compiled pattern holds now. */
 function statesOf(compile: jest.SpyInstance): number {
   const regexes = compile.mock.results.map(({ value }) => value as RE2JS);
@@ -92,9 +101,8 @@ function statesOf(compile: jest.SpyInstance): number {
 
 test('the automata of one expression stay bounded, and find the same', () => {
   const compile = jest.spyOn(RE2JS, 'compile');
-  const patterns = new Patterns();
   const texts = ['[0-9a-f]*[0-7][0-9a-f]{14}[g-z]', '[0-9a-f]*[8-f][0-9a-f]{12}[g-z]'];
-  for (const text of texts) patterns.add(text);
+  const patterns = usedPatterns(...texts);
   let most = 0;
   for (let i = 0; i < 300; i++) {
     refill(1e9);
@@ -115,10 +123,8 @@ test('the automata of all expressions together stay bounded, and find the same',
   const hex = Array.from({ length: 250 }, () => random.between(0, 15).toString(16)).join('');
   // As a router keeps the filters of its destinations. A text makes a state of each character.
   const kept = Array.from({ length: 300 }, (_, i) => {
-    const patterns = new Patterns();
     const text = `[0-9a-f]*[0-7][0-9a-f]{${10 + (i % 8)}}[g-z]${i}?`;
-    patterns.add(text);
-    return { pattern: patterns.get(text)!, text };
+    return { pattern: usedPatterns(text).get(text)!, text };
   });
   const findsTheSame = ({ pattern, text }: (typeof kept)[number], value: string) => {
     refill(1e9);
@@ -149,8 +155,7 @@ test('an ordinary pattern keeps its automaton while others fill the memory', () 
   const random = randomOf(11);
   const hex = Array.from({ length: 250 }, () => random.between(0, 15).toString(16)).join('');
   const take = (text: string, value: string) => {
-    const patterns = new Patterns();
-    patterns.add(text);
+    const patterns = usedPatterns(text);
     refill(1e9);
     patterns.get(text)!.test(value);
     return patterns;
@@ -168,10 +173,35 @@ test('an ordinary pattern keeps its automaton while others fill the memory', () 
   expect([ordinary.size, dfa.stateCount]).toEqual([1, states]);
 });
 
+test('expressions that are used once end no automaton of those that are kept', () => {
+  const compile = jest.spyOn(RE2JS, 'compile');
+  const filter = compileExpression('event.matches("^/products/[a-z]+/(red|blue)$")', 'filter');
+  const at = '2026-03-04T05:06:07.000Z';
+  const message = {
+    type: 'track' as const,
+    messageId: 'm',
+    event: '/products/shoes/red',
+    timestamp: at,
+    receivedAt: at,
+  };
+  const evaluate = (each: typeof filter) =>
+    each.kind === 'expression' && each.evaluate(messageVariables(message));
+  for (let i = 0; i < 3; i++) expect(evaluate(filter)).toBe(true);
+  const { dfa } = (compile.mock.results[0]!.value as RE2JS).re2();
+  const states = dfa.stateCount;
+  expect(states).toBeGreaterThan(10);
+  compile.mockRestore();
+  // Each would make some states, fewer than the filter has, and together 64 MB.
+  for (let i = 0; i < 8_000; i++) {
+    expect(evaluate(compileExpression(`event.matches("^/pro|${i}")`, 'filter'))).toBe(true);
+  }
+  expect(evaluate(filter)).toBe(true);
+  expect(dfa.stateCount).toBe(states);
+});
+
 test('distinct characters in one text do not fill an automaton either', () => {
   const compile = jest.spyOn(RE2JS, 'compile');
-  const patterns = new Patterns();
-  patterns.add('[^a]$');
+  const patterns = usedPatterns('[^a]$');
   refill(1e9);
   const text = String.fromCodePoint(...Array.from({ length: 20_000 }, (_, i) => 0x4e00 + i));
   expect(patterns.get('[^a]$')?.test(text)).toBe(true);

@@ -1,4 +1,4 @@
-import { answerable, queriesOf, readDashboards, readRules } from '../../support/promql';
+import { queriesOf, readDashboards, readRules } from '../../support/promql';
 import { read } from './files';
 
 /** Alerts and dashboards query existing metrics, and each alert links to a page with the remedy. */
@@ -48,15 +48,6 @@ test('dashboards have distinct uids, and their panels distinct ids', () => {
   for (const { panels } of dashboards) {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   }
-});
-
-test.each([
-  ['max(a{b="c > d"}) > 60', 'max(a{b="c > d"}) > bool 60'],
-  ['min by (x) (a) == 0 and sum(b) < 10', 'min by (x) (a) == bool 0 and sum(b) < bool 10'],
-  ['absent(a{b="c"}) or absent(d)', 'count(a{b="c"}) or count(d)'],
-  ['sum(rate(a{b!=""}[$__rate_interval]))', 'sum(rate(a{b!=""}[20s]))'],
-])('the expression %s becomes %s, which has a value if its metrics exist', (expr, answered) => {
-  expect(answerable(expr, '20s')).toBe(answered);
 });
 
 /** Returns the names of metrics in PromQL: every name except functions and labels. */

@@ -6,7 +6,6 @@ import {
   stolenSeconds,
   residents,
   statusKb,
-  usageOf,
 } from '../../../tools/harness/usage';
 
 describe('CPU time', () => {
@@ -68,17 +67,4 @@ describe('memory', () => {
     expect(Object.keys(found)).toEqual(['here']);
     expect(found.here).toBeGreaterThan(10);
   });
-});
-
-describe('usage over some samples', () => {
-  const samples = [
-    { atMs: 1_000, cpu: { a: 1 }, rss: { a: 100 } },
-    { atMs: 2_000, cpu: { a: 1.5 }, rss: { a: 180 } },
-    { atMs: 5_000, cpu: { a: 2 }, rss: { a: 120 } },
-  ];
-  test('usage has the cores, and the first, last and largest memory', () =>
-    expect(usageOf(samples)).toEqual({
-      a: { cores: 0.25, rssMb: { first: 100, last: 120, most: 180 } },
-    }));
-  test('usage of no samples is empty', () => expect(usageOf([])).toEqual({}));
 });

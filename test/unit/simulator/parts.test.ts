@@ -141,12 +141,11 @@ describe('the command line of the simulator', () => {
   const known = [scenario('outage'), scenario('burst'), scenario('scale')];
   const read = (line: string) => readCommandLine(line.split(' '), known);
 
-  test('takes names, a seed and files', () => {
-    expect(read('scale burst --seed 12 --short --json a.json')).toEqual({
+  test('takes names and a seed', () => {
+    expect(read('scale burst --seed 12 --short')).toEqual({
       scenarios: ['burst', 'scale'],
       seed: 12,
       short: true,
-      json: 'a.json',
     });
   });
 

@@ -4,13 +4,13 @@ import { RecoveryAudit } from '../../../tools/simulator/recovery-audit';
 /** The check of what waits for a circuit concerns what the circuit's process must bring back. */
 
 const NOW = 60_000;
-const turn = (state: 'open' | 'closed') =>
+const changeTo = (state: 'open' | 'closed') =>
   ({
     endpoint: { lane: 'd0/h0', hash: 'h0', destinationId: 'd0' },
     state,
   }) as CircuitTransition;
 const OWNER = { name: 'delivery-0', ownsSince: () => 0, awakeSince: () => 0 };
-const WAITING = { destination: 'd0', key: 'd0:1', closed: [] as string[], sinceMs: NOW - 1 };
+const WAITING = { destination: 'd0', key: 'd0:1', refusedBy: [] as string[], sinceMs: NOW - 1 };
 
 interface Given {
   owner?: Partial<typeof OWNER>;
@@ -27,7 +27,7 @@ function broken({ owner, waiting, others = 0, then }: Given): string[] {
   for (let i = 0; i < others; i++) {
     audit.parked(`other-${i}`, { ...WAITING, sinceMs: NOW + 1 });
   }
-  const check = audit.turned(turn('closed'), { ...OWNER, ...owner }, NOW);
+  const check = audit.circuitChanged(changeTo('closed'), { ...OWNER, ...owner }, NOW);
   then?.(audit);
   check?.();
   return wrong;
@@ -37,14 +37,14 @@ test.each<[string, Given, boolean]>([
   ['waits on', {}, true],
   ['has left', { then: (audit) => audit.left('one') }, false],
   ['waits at another destination', { waiting: { destination: 'd1' } }, false],
-  ['was refused by this URL', { waiting: { closed: ['h1', 'h0'] } }, false],
+  ['was refused by this URL', { waiting: { refusedBy: ['h1', 'h0'] } }, false],
   ['was parked afterwards', { waiting: { sinceMs: NOW + 1 } }, false],
   ['went to another process', { owner: { ownsSince: () => Infinity } }, false],
   ['came to this process afterwards', { owner: { ownsSince: () => NOW + 1 } }, false],
   ['belongs to a process that stood still', { owner: { awakeSince: () => NOW + 1 } }, false],
   [
     'waits for a circuit that opened again',
-    { then: (audit) => audit.turned(turn('open'), OWNER, NOW + 1) },
+    { then: (audit) => audit.circuitChanged(changeTo('open'), OWNER, NOW + 1) },
     false,
   ],
   ['waits among more than can be back', { others: 20_000 }, false],
@@ -55,5 +55,5 @@ test.each<[string, Given, boolean]>([
 test('a circuit that opens promises nothing', () => {
   const audit = new RecoveryAudit(() => undefined);
   audit.parked('one', WAITING);
-  expect(audit.turned(turn('open'), OWNER, NOW)).toBeUndefined();
+  expect(audit.circuitChanged(changeTo('open'), OWNER, NOW)).toBeUndefined();
 });

@@ -33,8 +33,6 @@ export interface SoakFigure {
   minutes: number;
   /** every minute, from the first call on */
   samples: SoakSample[];
-  /** written by the services, and by the broker: bytes */
-  logged: { services: number; broker: number };
   /** requests that got a 503 */
   failed: number;
   /** accepted and not delivered a minute after the last call: some wait in tiers */
@@ -73,7 +71,6 @@ export function soakRows(soak: SoakFigure): Row[] {
     return { name, mb, perHour, flat: Math.max(FLAT.mb, FLAT.share * (mb[0] ?? NaN)) };
   };
   const processes = EVERYTHING.map(ofProcess);
-  const mbPerHour = (bytes: number) => bytes / 1e6 / (soak.minutes / 60);
   return [
     ...processes.flatMap(({ name, mb, perHour, flat }) =>
       rows(`soak, ${name}`, [
@@ -86,8 +83,6 @@ export function soakRows(soak: SoakFigure): Row[] {
     ),
     ...rows('soak', [
       [', all together at the end', 'MB', sum(processes.map(({ mb }) => mb.at(-1) ?? NaN))],
-      [', logs of the services', 'MB/hour', mbPerHour(soak.logged.services)],
-      [', log of the broker', 'MB/hour', mbPerHour(soak.logged.broker)],
       [', failed attempts', 'requests', soak.failed],
       [', not delivered a minute after the end', 'webhooks', soak.undelivered],
     ]),
@@ -107,53 +102,44 @@ export async function measureSoak(
   size: SoakSize,
   progress: Progress,
 ): Promise<SoakFigure> {
-  return withSystem(
-    bench,
-    { name: 'soak', services: SERVICES },
-    async ({ system, services, pids }) => {
-      const { endpoint, broker } = bench;
-      const customers = await createCustomers(system, urlsOf(endpoint.origin, size));
-      const calls = new Calls(system.ingestUrl, CONNECTIONS, customers, 'soak');
-      endpoint.reset({ ids: false });
-      const samples = sampleEveryMinute(pids, size.minutes, progress);
-      const loggedBefore = { services: services.loggedBytes(), broker: broker.loggedBytes() };
-      let sampling = true;
-      let sent = 0;
-      const load = openLoop(
-        size.perSecond,
-        () => sampling,
-        async () => {
-          await calls.postSingle();
-          sent++;
-        },
-      );
-      const failed = load.then(() => new Promise<never>(() => undefined));
-      try {
-        const taken = await Promise.race([samples, failed]);
-        sampling = false;
-        await load;
-        const undelivered = async () => {
-          const report = await endpoint.report();
-          return Math.max(0, sent - (report.count - report.failed));
-        };
-        await until(async () => (await undelivered()) === 0, POLL_MS, ARRIVAL_MS);
-        return {
-          minutes: size.minutes,
-          samples: taken,
-          failed: (await endpoint.report()).failed,
-          undelivered: await undelivered(),
-          logged: {
-            services: services.loggedBytes() - loggedBefore.services,
-            broker: broker.loggedBytes() - loggedBefore.broker,
-          },
-        };
-      } finally {
-        sampling = false;
-        await load.catch(() => undefined);
-        await calls.close();
-      }
-    },
-  );
+  return withSystem(bench, { name: 'soak', services: SERVICES }, async ({ system, pids }) => {
+    const { endpoint } = bench;
+    const customers = await createCustomers(system, urlsOf(endpoint.origin, size));
+    const calls = new Calls(system.ingestUrl, CONNECTIONS, customers, 'soak');
+    endpoint.reset({ ids: false });
+    const samples = sampleEveryMinute(pids, size.minutes, progress);
+    let sampling = true;
+    let sent = 0;
+    const load = openLoop(
+      size.perSecond,
+      () => sampling,
+      async () => {
+        await calls.postSingle();
+        sent++;
+      },
+    );
+    const failed = load.then(() => new Promise<never>(() => undefined));
+    try {
+      const taken = await Promise.race([samples, failed]);
+      sampling = false;
+      await load;
+      const undelivered = async () => {
+        const report = await endpoint.report();
+        return Math.max(0, sent - (report.count - report.failed));
+      };
+      await until(async () => (await undelivered()) === 0, POLL_MS, ARRIVAL_MS);
+      return {
+        minutes: size.minutes,
+        samples: taken,
+        failed: (await endpoint.report()).failed,
+        undelivered: await undelivered(),
+      };
+    } finally {
+      sampling = false;
+      await load.catch(() => undefined);
+      await calls.close();
+    }
+  });
 }
 
 function urlsOf(origin: string, { endpoints, failsEvery }: SoakSize): string[] {

@@ -7,7 +7,7 @@ import { copyHistoryFiles, makeHistoryFiles } from '../../../test/support/histor
 import { apiOf } from '../../harness/api';
 import { type SystemEnv } from '../../harness/services';
 import { clockMs, openLoop } from '../../harness/timing';
-import { watchUsage } from '../../harness/usage';
+import { cpuBetween, readCpu, residents } from '../../harness/usage';
 import { type Progress } from '../progress';
 import { type Row, rows } from '../rows';
 import { aDelivery, openSeeder, type Seeder, SOURCE, sourceOf } from '../seed';
@@ -106,15 +106,16 @@ export async function measureUsage(
         pause(size.warmUpSeconds * 1_000),
       );
       answersMs.length = 0;
-      const usage = await watchUsage(
-        () => control,
-        size.seconds * 1_000,
-        () => Promise.resolve(),
-      );
+      const before = readCpu(control);
+      let rssMb = 0;
+      for (let second = 0; second < size.seconds; second++) {
+        await pause(1_000);
+        rssMb = Math.max(rssMb, residents(control).control ?? NaN);
+      }
+      const { byName, seconds } = cpuBetween(before, readCpu(control));
       isOn = false;
       await work;
-      const { cores = NaN, rssMb } = usage.of.control ?? {};
-      return { size, cores, rssMb: rssMb?.most ?? NaN, answersMs };
+      return { size, cores: (byName.control ?? NaN) / seconds, rssMb, answersMs };
     } finally {
       isOn = false;
       await seeder.close();

@@ -3,9 +3,8 @@ import { SERVICES } from '../../../bin/service-list';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { tierTopic } from '../../../shared/kafka/topics';
 import { loadSettings } from '../../../shared/runtime/settings';
-import { besideIn, type RunningServices, startReady } from '../../harness/services';
+import { type RunningServices, startReady } from '../../harness/services';
 import { openLoop } from '../../harness/timing';
-import { type Usage, watchUsage } from '../../harness/usage';
 import { createCustomers, type Customer } from '../load';
 import { bodyOf } from '../payload';
 import { type Progress } from '../progress';
@@ -17,15 +16,15 @@ import { Lateness, type LatenessFigure } from './lateness';
 /**
  * Deliveries that wait in the two longest tiers, so that none of them falls due during the run, and
  * a small steady flow through the shortest tier, whose due times are measured: with nothing
- * waiting, with all waiting, across a restart of retry, and with two retry processes. All records
- * are written directly to the tiers.
+ * waiting, with all waiting, and across a restart of retry. All records are written directly to the
+ * tiers.
  */
 
 /** Time for the records that fell due last. */
 const AFTER_MS = 5_000;
 /**
- * A record that falls due so shortly before a change (retry stops, another joins) is late because
- * of it: it belongs to the new phase.
+ * A record that falls due so shortly before retry stops is late because of it: it belongs to the new
+ * phase.
  */
 const CHANGED_MS = 1_000;
 /** A guess, for the progress line. */
@@ -41,30 +40,22 @@ export interface WaitingSize {
 }
 
 interface WaitingFigure {
-  phases: (Usage & { name: string; lateness: LatenessFigure })[];
+  phases: { name: string; lateness: LatenessFigure }[];
 }
 
 export function waitingRows({ phases }: WaitingFigure): Row[] {
-  return phases.flatMap(({ name, lateness, of }) => [
-    ...rows(`waiting, ${name}: late`, [
+  return phases.flatMap(({ name, lateness }) =>
+    rows(`waiting, ${name}: late`, [
       [', p50', 'ms', lateness.p50Ms],
       [', p99', 'ms', lateness.p99Ms],
       [', longest', 'ms', lateness.maxMs, 1_000],
     ]),
-    ...Object.entries(of).flatMap(([process, { cores, rssMb }]) =>
-      rows(`waiting, ${name}: ${process}`, [
-        [', at the end', 'MB', rssMb.last],
-        [', at most', 'MB', rssMb.most],
-        ['', 'cores', cores],
-      ]),
-    ),
-  ]);
+  );
 }
 
 interface Rig {
   running: Running;
-  /** by the name in the report */
-  retries: Map<string, RunningServices>;
+  retry: RunningServices;
   seeder: Seeder;
   customer: Customer;
   size: WaitingSize;
@@ -82,29 +73,30 @@ export function measureWaiting(
     const [customer] = await createCustomers(system, [`${bench.endpoint.origin}/ok/`]);
     if (!customer) throw new Error('there is no customer');
     const seeder = await openSeeder(system.env);
-    const retries = new Map<string, RunningServices>();
+    const retry = await startReady(system, 'retry');
+    const rig = { running, retry, seeder, customer, size, progress };
     try {
-      retries.set('retry', await startReady(system, 'retry'));
-      return await measure({ running, retries, seeder, customer, size, progress });
+      return await measure(rig);
     } finally {
       await seeder.close();
-      for (const retry of retries.values()) await retry.stop();
+      await rig.retry.stop();
     }
   });
 }
 
 async function measure(rig: Rig): Promise<WaitingFigure> {
-  const { running, retries, seeder, customer, size, progress } = rig;
+  const { running, seeder, customer, size, progress } = rig;
   const { system } = running;
   const tiers = [...loadSettings(system.env).WAYPOST_RETRY_DELAYS].sort((a, b) => a - b);
   const [shortest = 0] = tiers;
   const lateness = await Lateness.watch(seeder.kafka, shortest);
   const flow = startFlow(rig, tierTopic(shortest));
-  const spent: { name: string; usage: Usage }[] = [];
-  const phase = async (name: string, change: () => Promise<void> = () => Promise.resolve()) => {
-    const ms = size.seconds * 1000;
-    const usage = await progress.during(name, ms, () => watchUsage(() => pidsOf(rig), ms, change));
-    spent.push({ name, usage });
+  const spent: { name: string; fromMs: number; toMs: number }[] = [];
+  const phase = async (name: string, change?: () => Promise<void>) => {
+    const fromMs = Date.now();
+    const ms = size.seconds * 1_000;
+    await progress.during(name, ms, () => Promise.all([pause(ms), change?.()]));
+    spent.push({ name, fromMs, toMs: Date.now() });
   };
   try {
     // From then on records fall due at the rate of the writes.
@@ -118,31 +110,20 @@ async function measure(rig: Rig): Promise<WaitingFigure> {
     await progress.during('they wait', shortest, () => pause(shortest));
     await phase('all wait');
     await phase('retry restarts', async () => {
-      await retries.get('retry')?.stop();
-      retries.set('retry', await startReady(system, 'retry'));
+      await rig.retry.stop();
+      rig.retry = await startReady(system, 'retry');
     });
-    retries.set('retry 2', await startReady(await besideIn(system, 'retry'), 'retry'));
-    await phase('two retries');
     await pause(AFTER_MS);
     return {
-      phases: spent.map(({ name, usage }) => ({
+      phases: spent.map(({ name, fromMs, toMs }) => ({
         name,
-        ...usage,
-        lateness: lateness.between(usage.fromMs - CHANGED_MS, usage.toMs - CHANGED_MS),
+        lateness: lateness.between(fromMs - CHANGED_MS, toMs - CHANGED_MS),
       })),
     };
   } finally {
     await flow.stop();
     await lateness.stop();
   }
-}
-
-function pidsOf({ running, retries }: Rig): Record<string, number> {
-  const { receiver: _receiver, bench: _bench, ...pids } = running.pids;
-  return {
-    ...pids,
-    ...Object.fromEntries([...retries].map(([name, { pids }]) => [name, pids.retry ?? 0])),
-  };
 }
 
 function startFlow({ seeder, customer, size }: Rig, tier: string): { stop: () => Promise<void> } {

@@ -94,34 +94,24 @@ export function eventsOf(past: Past, i: number): DeliveryEvent[] {
     ];
   }
   const failed = [badUrl(good)];
+  const retried: DeliveryEvent = {
+    ...first,
+    at: iso(60),
+    outcome: 'retry',
+    urls: failed,
+    reason: 'backoff',
+    nextAttemptAt: iso(10_000),
+  };
   if (fate < 0.03) {
     return [
-      {
-        ...first,
-        at: iso(60),
-        outcome: 'retry',
-        urls: failed,
-        reason: 'backoff',
-        nextAttemptAt: iso(10_000),
-      },
+      retried,
       { ...first, n: 2, hop: 1, at: iso(10_100), outcome: 'delivered', urls: [good] },
     ];
   }
   const sick = Number(destination.slice(4)) >= SICK_FROM && fate < 0.2;
   const onceSick = destination === ONCE_SICK && i < past.count / 20;
   if (!sick && !onceSick) return [delivered];
-  if (sick && fate > 0.1) {
-    return [
-      {
-        ...first,
-        at: iso(60),
-        outcome: 'retry',
-        urls: failed,
-        reason: 'backoff',
-        nextAttemptAt: iso(10_000),
-      },
-    ];
-  }
+  if (sick && fate > 0.1) return [retried];
   if (sick && fate > 0.06) {
     return [
       {

@@ -101,7 +101,7 @@ function hops({ figures }: Ended): Finding[] {
 function recovery(ended: Ended, to: number): Finding[] {
   const { figures } = ended;
   const noticed =
-    ended.turns.find(({ atMs, state }) => atMs >= to && state === 'closed')?.atMs ?? NaN;
+    ended.circuitChanges.find(({ atMs, state }) => atMs >= to && state === 'closed')?.atMs ?? NaN;
   const lastAt = figures.counted('during: last ended at');
   const busiest = Math.max(
     ...figures.course('requests, during').values.slice(Math.floor(to / SLICE_MS)),
