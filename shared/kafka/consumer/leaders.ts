@@ -72,13 +72,12 @@ export class Leaders {
   }
 
   /**
-   * Returns whether a topic was deleted since it had this id. It may have been made again.
-   * @param id empty: not known
+   * Returns the id of a topic; undefined while brokers do not name it: it was deleted, or one of them
+   * lags behind.
    */
-  isDeleted(topic: string, id: string): boolean {
+  topicIdOf(topic: string): string | undefined {
     const found = this.#topics.get(topic);
-    if (found === undefined || id === '') return false;
-    return found.errorCode === 0 ? found.id !== id : found.errorCode === ERROR.unknownTopic;
+    return found?.errorCode === 0 ? found.id : undefined;
   }
 
   placesOf(topic: string): TopicPartition[] {
@@ -147,7 +146,8 @@ export class Leaders {
     const { low, high } = await this.boundsOf(place);
     if (last === undefined) return high;
     const later = await this.#offset(place, last.timestamp + 1);
-    const leader = this.#leaderOf(place);
+    const leader = this.of(place);
+    if (!leader) throw new Error(`${idOf(place)} has no leader`);
     const at = { ...place, leaderEpoch: leader.epoch };
     const epoch = await this.brokers.epochEnd(leader.node, at, last.epoch);
     if (!epoch || epoch.errorCode !== 0) {
@@ -158,19 +158,9 @@ export class Leaders {
   }
 
   async #offset(place: TopicPartition, atMs: number): Promise<number> {
-    const leader = this.#leaderOf(place);
-    const at = { ...place, leaderEpoch: leader.epoch };
-    const [found] = await this.brokers.listOffsets(leader.node, [at], atMs);
-    if (!found || found.errorCode !== 0) {
-      throw new Error(`${idOf(place)} has no offsets (error ${String(found?.errorCode)})`);
-    }
-    return found.offset;
-  }
-
-  #leaderOf(place: TopicPartition): Leader {
-    const leader = this.of(place);
-    if (!leader) throw new Error(`${idOf(place)} has no leader`);
-    return leader;
+    const offset = (await this.offsets([place], atMs)).get(idOf(place));
+    if (offset === undefined) throw new Error(`the leader of ${idOf(place)} names no offset`);
+    return offset;
   }
 }
 

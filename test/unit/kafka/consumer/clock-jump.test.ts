@@ -1,4 +1,4 @@
-import { decodeNote } from '../../../../shared/kafka/consumer/last-commit';
+import { decodeNote } from '../../../../shared/kafka/consumer/commit-note';
 import { PollLiveness } from '../../../../shared/runtime/health';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { logThrottle } from '../../../../shared/runtime/load-limits';

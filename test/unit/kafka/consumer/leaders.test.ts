@@ -62,20 +62,18 @@ test('a refresh returns other topics too, although another refresh without them 
 });
 
 test.each([
-  ['has this id', { errorCode: 0, id: 'a' }, 'a', false],
-  ['has another id', { errorCode: 0, id: 'b' }, 'a', true],
-  ['is missing', { errorCode: 3, id: '' }, 'a', true],
-  ['may not be read now', { errorCode: 29, id: '' }, 'a', false],
-  ['was never read', { errorCode: 0, id: 'b' }, '', false],
-])('whether a topic was deleted, if it %s', async (_, topic, id, expected) => {
+  [0, 'a'],
+  [3, undefined],
+  [29, undefined],
+])('metadata with error %i for a topic names it: %s', async (errorCode, expected) => {
   const leaders = new Leaders(
     {
-      metadata: () => Promise.resolve(new Map([['t', { ...topic, partitions: [] }]])),
+      metadata: () => Promise.resolve(new Map([['t', { errorCode, id: 'a', partitions: [] }]])),
       listOffsets: () => Promise.reject(new Error('not asked')),
       epochEnd: () => Promise.reject(new Error('not asked')),
     },
     ['t'],
   );
   await leaders.refresh();
-  expect(leaders.isDeleted('t', id)).toBe(expected);
+  expect(leaders.topicIdOf('t')).toBe(expected);
 });

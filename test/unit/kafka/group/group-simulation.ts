@@ -4,6 +4,7 @@ import { OTHERS_RETURN_MS } from '../../../../shared/kafka/client/connection';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { ByteReader } from '../../../../shared/kafka/protocol/bytes';
 import { decodeAssignment } from '../../../../shared/kafka/protocol/group-requests';
+import { createLog, type Log } from '../../../../shared/telemetry/log';
 import { randomOf, type Random } from '../../../../tools/harness/random';
 import { Coordinator } from './coordinator';
 import { type Fate, ModelBrokers, type World } from './model-brokers';
@@ -77,12 +78,19 @@ export class GroupWorld {
   /** rounds that left a partition without an owner, by id */
   readonly #unowned = new Map<string, number>();
   #changedAt = 0;
+  /** Without cuts, none may be reported. */
+  readonly #log: Log;
 
   constructor(
     seed: number,
     private readonly options: Options,
   ) {
     this.#time.install();
+    this.#log = createLog('model', options.cuts ? 'silent' : 'error', {
+      write: (line) => {
+        if (line.includes('consumer.log_cut')) this.problems.push(`a cut is reported: ${line}`);
+      },
+    });
     const random = (this.#random = randomOf(seed));
     this.#coordinator = new Coordinator(this.#time, random);
     this.#coordinator.onStable = () => this.#countRound();
@@ -270,14 +278,15 @@ export class GroupWorld {
     const topics = [...this.#world.counts.keys()].filter((topic) => topic !== 'late' || !early);
     const handlerMs = random.one([0, 30, 700, 9_000]);
     const brokers = new ModelBrokers(this.#world, fate);
-    const consumption: KafkaConsumption = modelConsumer(brokers, {
+    const options = {
       topics,
-      onRecord: (record) => {
+      onRecord: (record: OpenRecord) => {
         this.#taken(process, record, random.between(0, handlerMs));
-        return 'accepted';
+        return 'accepted' as const;
       },
-      onFatal: (error) => this.problems.push(String(error)),
-    });
+      onFatal: (error: unknown) => this.problems.push(String(error)),
+    };
+    const consumption: KafkaConsumption = modelConsumer(brokers, options, this.#log);
     const process: Process = {
       name,
       fate,

@@ -2,7 +2,7 @@ import { type Admin } from 'kafkajs';
 import { type ConsumerBrokers } from '../../../../shared/kafka/consumer/brokers';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
 import { type ConsumeOptions } from '../../../../shared/kafka/port';
-import { createLog } from '../../../../shared/telemetry/log';
+import { createLog, type Log } from '../../../../shared/telemetry/log';
 import { type Random } from '../../../../tools/harness/random';
 import { Coordinator } from './coordinator';
 import { type World } from './model-brokers';
@@ -13,6 +13,7 @@ import { type VirtualTime } from './virtual-time';
 export function modelConsumer(
   brokers: ConsumerBrokers,
   options: Pick<ConsumeOptions, 'topics' | 'onRecord'> & Partial<ConsumeOptions>,
+  log: Log = createLog('model', 'silent'),
 ): KafkaConsumption {
   const parts = {
     brokers,
@@ -22,8 +23,8 @@ export function modelConsumer(
     rack: '',
     wait: { maxWaitTime: 100, minBytes: 1 },
     maxBytesPerPartition: 1_000,
-    appendedAt: () => Promise.resolve(undefined),
-    log: createLog('model', 'silent'),
+    recordAt: () => Promise.resolve(undefined),
+    log,
   };
   const onFatal = (error: unknown) => {
     throw error;
