@@ -226,8 +226,8 @@ export class Partition {
     // The name of the record before it follows with the next fetch.
     if (!this.position.isNamed && !this.draining) return undefined;
     const { committable: offset, changes } = this.offsets;
-    const isDue = this.uncommitted > 0 && nowMs - this.#stored.atMs >= RUNS_EVERY_MS;
-    if (offset <= this.committed && !isDue) return undefined;
+    const isEarly = this.uncommitted === 0 || nowMs - this.#stored.atMs < RUNS_EVERY_MS;
+    if (offset <= this.committed && isEarly) return undefined;
     const note = { owner: this.#owner, last: this.position.last, runs: this.offsets.doneRuns() };
     return { offset, metadata: encodeNote(offset, note), changes, atMs: nowMs };
   }

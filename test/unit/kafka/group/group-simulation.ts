@@ -7,10 +7,10 @@ import { decodeAssignment } from '../../../../shared/kafka/protocol/group-reques
 import { createLog, type Log } from '../../../../shared/telemetry/log';
 import { randomOf, type Random } from '../../../../tools/harness/random';
 import { Coordinator } from './coordinator';
-import { type Fate, ModelBrokers, type World } from './model-brokers';
+import { alive, type Fate, ModelBrokers, type World } from './model-brokers';
 import { modelConsumer } from './model-consumer';
 import { ModelLog } from './model-log';
-import { VirtualTime } from './virtual-time';
+import { ended, VirtualTime } from './virtual-time';
 
 /**
  * Simulates a group of processes that join and leave on a schedule derived from a seed: the real
@@ -109,7 +109,7 @@ export class GroupWorld {
     };
     for (const id of this.#ids()) {
       this.#logs.set(id, new ModelLog());
-      if (random.next() < 0.3) this.#coordinator.committed.set(id, { offset: '0', metadata: '' });
+      if (random.next() < 0.3) this.#coordinator.committed.set(id, { offset: 0, metadata: '' });
     }
     if (random.next() < 0.5) this.#produce();
   }
@@ -120,7 +120,7 @@ export class GroupWorld {
     this.#join();
     for (let steps = random.between(1, 7); steps > 0 && !this.options.pauses; steps--) {
       const gapMs = random.one([0, 50, 400, 1_000, 3_000, SESSION_MS]);
-      await this.#time.run(this.#time.now + random.between(0, gapMs), () => false);
+      await this.#time.pass(random.between(0, gapMs));
       if (this.options.cuts && random.next() < 0.5) this.#cutSome();
       else if (this.options.grows && random.next() < 0.3) this.#grow();
       else this.#step();
@@ -136,10 +136,8 @@ export class GroupWorld {
     if (!settled) this.problems.push(`not settled: ${this.#unsettled().join(', ')}`);
     // All members leave now, one after the other.
     this.#coordinator.onStable = () => undefined;
-    const ended = Promise.all(this.#processes.map(({ consumption }) => consumption.stop(0)));
-    let over = false;
-    void ended.then(() => (over = true));
-    await this.#time.run(this.#time.now + 1_000, () => over);
+    const stopped = Promise.all(this.#processes.map(({ consumption }) => consumption.stop(0)));
+    await this.#time.run(this.#time.now + 1_000, ended(stopped));
     return this.problems;
   }
 
@@ -149,7 +147,7 @@ export class GroupWorld {
     for (let members = random.between(1, 3); members > 0; members--) this.#join();
     await this.#time.run(this.#time.now + SETTLED_WITHIN_MS, () => this.#isSettled());
     this.#produce();
-    await this.#time.run(this.#time.now + random.between(0, 1_000), () => false);
+    await this.#time.pass(random.between(0, 1_000));
     const endsAt = this.#time.now + SESSION_MS + random.between(500, 40_000);
     for (const { fate } of this.#processes) fate.awayUntil = endsAt + random.between(0, 1_500);
     // A process that has started in the pause joins later.
@@ -273,7 +271,7 @@ export class GroupWorld {
     const random = this.#random;
     const early = this.options.mixed && random.next() < 0.5;
     const name = `member-${String(this.#processes.length)}`;
-    const fate: Fate = { dead: false, awayUntil: 0, unheardUntil: 0 };
+    const fate = alive();
     const read = new Set<string>();
     const topics = [...this.#world.counts.keys()].filter((topic) => topic !== 'late' || !early);
     const handlerMs = random.one([0, 30, 700, 9_000]);
