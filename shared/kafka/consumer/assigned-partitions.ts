@@ -138,16 +138,15 @@ export class AssignedPartitions {
     if (wasDraining) begun.drain();
     this.partitions.set(id, begun);
     this.parts.onRevoking?.();
-    const read = Math.max(position.next, (position.last?.offset ?? -1) + 1);
-    this.parts.onCut(begun, { offsets: Math.max(1, read - end), from: end });
+    this.parts.onCut(begun, { offsets: position.cutOff(end), from: end });
   }
 
   /** A fetch found no record in its place: retention has deleted it, or the log was cut. */
-  async goOnInRange(id: string, partition: Partition, offset: number): Promise<void> {
+  async goOnInRange(id: string, partition: Partition): Promise<void> {
+    const { leastEnd } = partition.position;
     const bounds = await this.#lookUp(id, partition, (place) => this.parts.leaders.boundsOf(place));
     if (bounds === undefined) return;
-    const end = partition.position.expectsRecord ? offset + 1 : offset;
-    if (end > bounds.high) return this.goOnAfterCut(id, partition);
+    if (leastEnd > bounds.high) return this.goOnAfterCut(id, partition);
     const lost = partition.offsets.expire(bounds.low);
     if (lost > 0) this.parts.onExpired(partition, lost);
     partition.position.goBack(Math.max(partition.position.next, partition.offsets.readFrom));

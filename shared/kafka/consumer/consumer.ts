@@ -162,7 +162,7 @@ export class KafkaConsumption implements Consumption {
       lookForLeaders: () => this.#search.look(),
       onRecords: (id, partition, records) => this.#take(id, partition, records),
       onCut: (id, partition) => this.#owned.goOnAfterCut(id, partition),
-      onOutOfRange: (id, partition, offset) => this.#owned.goOnInRange(id, partition, offset),
+      onOutOfRange: (id, partition) => this.#owned.goOnInRange(id, partition),
       onTurn: () => this.#liveness.recordPoll(),
       maxBytes: FETCH_BYTES,
     });

@@ -46,7 +46,7 @@ export interface FetcherParts {
    */
   onCut: (id: string, partition: Partition) => Promise<void>;
   /** the same, when the log does not hold the offset at which a fetch began */
-  onOutOfRange: (id: string, partition: Partition, offset: number) => Promise<void>;
+  onOutOfRange: (id: string, partition: Partition) => Promise<void>;
   /**
    * called for each partition that an answer names, after its records. With it a fetch has no
    * session, so that its answer names all
@@ -382,7 +382,7 @@ class NodeFetcher {
       return 0;
     }
     if (position.expectsRecord && fetched.next === undefined && fetched.highWatermark <= offset) {
-      this.#rest(partition, this.parts.onOutOfRange(id, partition, offset));
+      this.#rest(partition, this.parts.onOutOfRange(id, partition));
       return 0;
     }
     // Compaction has left no record from here to the end.
@@ -421,7 +421,7 @@ class NodeFetcher {
     // A replica may lag behind, and its broker may have gone.
     const isReplica = this.owner.moveBack(partition);
     if (errorCode === ERROR.offsetOutOfRange && !isReplica) {
-      this.#rest(partition, this.parts.onOutOfRange(id, partition, offset));
+      this.#rest(partition, this.parts.onOutOfRange(id, partition));
       return;
     }
     const isGrave = damage !== undefined || errorCode === ERROR.topicForbidden;

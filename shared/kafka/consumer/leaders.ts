@@ -116,18 +116,26 @@ export class Leaders {
     return found;
   }
 
-  /** Returns the bounds of the partitions of a topic whose leaders answer. */
-  async allBounds(topic: string): Promise<Map<number, Bounds>> {
+  /**
+   * Returns the bounds of the partitions of a topic whose leaders answer.
+   * @param sinceMs `low` is the first record appended at that time, ms since 1970, or later
+   */
+  async allBounds(topic: string, sinceMs?: number): Promise<Map<number, Bounds>> {
     const places = this.placesOf(topic);
-    const [lows, highs] = await Promise.all([
+    const [lows, highs, since] = await Promise.all([
       this.offsets(places, EARLIEST),
       this.offsets(places, LATEST),
+      sinceMs === undefined ? undefined : this.offsets(places, sinceMs),
     ]);
-    const found = places.flatMap((place): [number, Bounds][] => {
-      const [low, high] = [lows.get(idOf(place)), highs.get(idOf(place))];
-      return low === undefined || high === undefined ? [] : [[place.number, { low, high }]];
-    });
-    return new Map(found);
+    const bounds = new Map<number, Bounds>();
+    for (const place of places) {
+      const id = idOf(place);
+      const [low, high, found] = [lows.get(id), highs.get(id), (since ?? lows).get(id)];
+      if (low === undefined || high === undefined || found === undefined) continue;
+      // Kafka returns no offset for a time after the last record.
+      bounds.set(place.number, { low: found < 0 ? high : Math.max(found, low), high });
+    }
+    return bounds;
   }
 
   /** @throws if the leader does not answer */

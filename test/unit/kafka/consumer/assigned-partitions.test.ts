@@ -142,7 +142,7 @@ test('a partition that is taken back after a lost session is read, although its 
     let goOn: () => void = () => undefined;
     held = new Promise((resolve) => (goOn = resolve));
     let rests = true;
-    void assigned.goOnInRange(ID, partition, 4).then(() => (rests = false));
+    void assigned.goOnInRange(ID, partition).then(() => (rests = false));
     await jest.advanceTimersByTimeAsync(0);
     expect([looks(), rests]).toEqual([1, true]);
     assigned.enter('a new member', new Map([[ID, PLACE]]));
@@ -167,7 +167,7 @@ test('after the end of the consumer nothing is looked up any more', async () => 
     fails = true;
     const more = { topic: 't', number: 7 };
     assigned.enter('member', new Map([PLACE, more].map((place) => [idOf(place), place])));
-    void assigned.goOnInRange(ID, partition, 4);
+    void assigned.goOnInRange(ID, partition);
     await jest.advanceTimersByTimeAsync(1_000);
     const before = [asked.length, looks()];
     assigned.end();
@@ -204,7 +204,7 @@ describe('a fetch that finds no record', () => {
       log: { low: 0, high: 2 },
       cutAt: () => 2,
     });
-    await assigned.goOnInRange(ID, partition, 4);
+    await assigned.goOnInRange(ID, partition);
     expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([
       [{ offsets: 3, from: 2 }],
       2,
@@ -217,7 +217,7 @@ describe('a fetch that finds no record', () => {
       cutAt: () => 1,
     });
     // The record at offset 4 was read.
-    await assigned.goOnInRange(ID, partition, 4);
+    await assigned.goOnInRange(ID, partition);
     expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([
       [{ offsets: 4, from: 1 }],
       1,
@@ -226,13 +226,13 @@ describe('a fetch that finds no record', () => {
 
   test('at the end of a log that is whole asks again', async () => {
     const { assigned, partition, cut } = await setUp({ log: { low: 0, high: 5 } });
-    await assigned.goOnInRange(ID, partition, 4);
+    await assigned.goOnInRange(ID, partition);
     expect([cut, partition.position.fetchFrom]).toEqual([[], 4]);
   });
 
   test('before the start of the log goes on there, which is no cut', async () => {
     const { assigned, partition, cut } = await setUp({ log: { low: 8, high: 10 } });
-    await assigned.goOnInRange(ID, partition, 4);
+    await assigned.goOnInRange(ID, partition);
     expect([cut, partition.position.fetchFrom]).toEqual([[], 8]);
   });
 });
@@ -248,7 +248,7 @@ test('deferred records that retention has deleted are reported, and not read aga
   log.low = 4;
   assigned.readDeferred();
   expect(partition.position.fetchFrom).toBe(0);
-  await assigned.goOnInRange(ID, partition, 0);
+  await assigned.goOnInRange(ID, partition);
   expect(missed).toEqual([2]);
   expect([partition.position.fetchFrom, partition.offsets.committable]).toEqual([6, 6]);
 });
