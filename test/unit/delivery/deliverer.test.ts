@@ -20,7 +20,7 @@ import {
   type Endpoint,
 } from '../../../services/delivery/destinations/endpoint';
 import { systemClock } from '../../../services/delivery/clock/clock';
-import { aDelivery, aDestination } from '../../support/factories';
+import { aDelivery, aDestination, anEndpoint } from '../../support/factories';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 
 /** Stories of deliveries and endpoints, with a scripted sender and a clock that the story moves. */
@@ -206,18 +206,12 @@ class Story {
 const GATHER_MS = 100;
 
 function endpoint(path: string): Endpoint {
-  return {
+  return anEndpoint({
     id: `whk${path}`,
     hash: `hash${path}`,
     lane: `dst/hash${path}`,
-    destinationId: 'dst',
-    shards: 4,
-    origin: 'https://a.example',
     path,
-    staticHeaders: [],
-    secrets: [],
-    destinationVersion: 1,
-  };
+  });
 }
 
 /**
