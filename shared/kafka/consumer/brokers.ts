@@ -57,10 +57,7 @@ export interface GroupRequests {
   ): Promise<SyncAnswer>;
   /** @returns the error code; 0 without one */
   heartbeat(member: MemberId): Promise<number>;
-  commit(
-    member: MemberId,
-    commits: readonly OutCommit[],
-  ): Promise<PartitionAnswer[]>;
+  commit(member: MemberId, commits: readonly OutCommit[]): Promise<PartitionAnswer[]>;
   committed(places: readonly { topic: string; number: number }[]): Promise<CommittedAnswer>;
   leave(memberId: string): Promise<void>;
 }
