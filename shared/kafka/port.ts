@@ -140,7 +140,7 @@ export interface ConsumeOptions {
    * or comes again.
    */
   onRestart?(restart: Restart): void;
-  /** bytes of one partition in one fetch (default 1 MiB) */
+  /** bytes of one partition in one fetch (default 256 KiB) */
   maxBytesPerPartition?: number;
   /**
    * longest wait of a fetch for records (default 100 ms), which can delay a resumed partition as

@@ -3,7 +3,7 @@ import { sleep } from '../runtime/async';
 import { AppError, messageOf } from '../runtime/errors';
 import { type FetchConnection, type LogBrokers } from './consumer/brokers';
 import { Leaders } from './consumer/leaders';
-import { ConsumedRecord, idOf, Partition } from './consumer/partition';
+import { ConsumedRecord, Partition } from './consumer/partition';
 import { type Fetched, type Range, type ReadAt } from './port';
 import { ERROR, KafkaError } from './protocol/error-codes';
 import { type FetchAnswer, type FetchedPartition, NO_SESSION } from './protocol/fetch-request';
@@ -127,20 +127,11 @@ export class DirectReader {
     const leaders = await this.#leadersOf(topic);
     const places = leaders.placesOf(this.prefix + topic);
     if (places.length === 0) throw new Error(`${topic} does not exist`);
-    const [bounds, since] = await Promise.all([
-      leaders.allBounds(this.prefix + topic),
-      sinceMs === undefined ? undefined : leaders.offsets(places, sinceMs),
-    ]);
-    return places.map((place) => {
-      const partition = place.number;
+    const bounds = await leaders.allBounds(this.prefix + topic, sinceMs);
+    return places.map(({ number: partition }) => {
       const known = bounds.get(partition);
-      const found = since ? since.get(idOf(place)) : known?.low;
-      if (known === undefined || found === undefined) {
-        throw new Error(`partition ${partition} of ${topic} has no leader`);
-      }
-      const { low, high } = known;
-      // Kafka returns no offset for a time after the last record.
-      return { partition, low: found < 0 ? high : Math.max(found, low), high };
+      if (!known) throw new Error(`partition ${partition} of ${topic} has no leader`);
+      return { partition, ...known };
     });
   }
 

@@ -133,13 +133,19 @@ async function readOn(kafka: Reads, section: Section): Promise<Piece & Pick<Sect
   );
 }
 
+export interface RecordPlace {
+  topic: string;
+  partition: number;
+  offset: number;
+}
+
 /**
  * Returns the record at an offset that exists, or the first one behind it. @throws AppError
  * `kafka_unavailable`
  */
 export async function recordAt(
   kafka: Pick<Kafka, 'read'>,
-  at: { topic: string; partition: number; offset: number },
+  at: RecordPlace,
 ): Promise<InRecord | undefined> {
   const { records } = await kafka.read({ ...at, maxBytes: 1, until: at.offset + 1 });
   return records[0];

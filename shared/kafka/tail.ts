@@ -102,7 +102,7 @@ export class KafkaTail implements Tail {
       lookForLeaders: () => this.#search.look(),
       onRecords: (_, partition, records) => this.#give(partition, records),
       onCut: (_, partition) => this.#goOnAfterCut(partition),
-      onOutOfRange: (_, partition, offset) => this.#goOnInRange(partition, offset),
+      onOutOfRange: (_, partition) => this.#goOnInRange(partition),
       onEnd: (...end) => this.#noteEnd(...end),
       onTurn: (answer, failure) => this.#turned(answer, failure),
       rack: '',
@@ -176,19 +176,15 @@ export class KafkaTail implements Tail {
   async #begin(): Promise<void> {
     const { from, topic } = this.options;
     const places = this.#missing();
-    const [bounds, since] = await Promise.all([
-      this.#leaders.allBounds(this.#name),
-      typeof from === 'string' ? undefined : this.#leaders.offsets(places, from.sinceMs),
-    ]);
+    const sinceMs = typeof from === 'string' ? undefined : from.sinceMs;
+    const bounds = await this.#leaders.allBounds(this.#name, sinceMs);
     for (const place of places) {
-      const id = idOf(place);
       const known = bounds.get(place.number);
-      const found = since ? since.get(id) : known?.low;
-      if (known === undefined || found === undefined) continue;
+      if (known === undefined) continue;
       const isLater = place.number >= this.#counted;
-      const start = startAt(isLater ? 'beginning' : from, { ...known, found }, this.#counted);
+      const start = startAt(isLater ? 'beginning' : from, known, this.#counted);
       const partition = new Partition(topic, place.number, start);
-      this.#partitions.set(id, partition);
+      this.#partitions.set(idOf(place), partition);
       this.#ends.set(partition, {
         floor: 0,
         era: undefined,
@@ -309,8 +305,7 @@ export class KafkaTail implements Tail {
       return { end, low: (await this.#leaders.boundsOf(place)).low };
     });
     if (found === undefined) return;
-    const read = Math.max(position.next, (position.last?.offset ?? -1) + 1);
-    const offsets = Math.max(1, read - found.end);
+    const offsets = position.cutOff(found.end);
     const from = startsOver ? found.low : found.end;
     log.error({ name, topic, partition: partition.number, offsets, from }, 'tail.log_cut');
     meterCut(name, topic, offsets);
@@ -323,12 +318,12 @@ export class KafkaTail implements Tail {
   }
 
   /** A fetch found no record in its place: retention has deleted it, or the log was cut. */
-  async #goOnInRange(partition: Partition, offset: number): Promise<void> {
+  async #goOnInRange(partition: Partition): Promise<void> {
     const { position } = partition;
+    const { leastEnd } = position;
     const bounds = await this.#lookUp(partition, (place) => this.#leaders.boundsOf(place));
     if (bounds === undefined) return;
-    const end = position.expectsRecord ? offset + 1 : offset;
-    if (end > bounds.high) return this.#goOnAfterCut(partition);
+    if (leastEnd > bounds.high) return this.#goOnAfterCut(partition);
     position.skipTo(bounds.low);
   }
 
@@ -425,16 +420,12 @@ export class KafkaTail implements Tail {
 
 /**
  * Returns where to begin.
- * @param found the first record since the start time; negative: there is none
+ * @param bounds from the start time on, if there is one
  * @param partitions their number, which share the most records
  */
-function startAt(
-  from: TailOptions['from'],
-  { low, high, found }: Bounds & { found: number },
-  partitions: number,
-): number {
+function startAt(from: TailOptions['from'], { low, high }: Bounds, partitions: number): number {
   if (from === 'beginning') return low;
   if (from === 'end') return high;
   const most = Math.ceil(from.atMost / partitions);
-  return Math.max(low, found < 0 ? high : found, high - most);
+  return Math.max(low, high - most);
 }

@@ -1,4 +1,4 @@
-import { decodeNote } from '../../shared/kafka/consumer/last-commit';
+import { decodeNote } from '../../shared/kafka/consumer/commit-note';
 
 /**
  * Reconstructs the commits of a group at any time from Kafka's own topic of commits: it records

@@ -1,22 +1,16 @@
-import {
-  type Admin,
-  type Kafka as KafkaJs,
-  type KafkaConfig,
-  type logCreator,
-  logLevel,
-} from 'kafkajs';
+import { type KafkaConfig, type logCreator, logLevel } from 'kafkajs';
 import { requireBrokers, type Settings } from '../../runtime/settings';
 import { type Log } from '../../telemetry/log';
 import { connectAdmin, kafkaAddress, letOthersReturn } from './connection';
 import { KafkaBatchProducer } from '../produce/batch-producer';
 import { kafkajsClient } from './patches';
-import { type TopicPartition } from '../consumer/partition';
 import { KafkaConsumption } from '../consumer/consumer';
 import { type FetchWait } from '../idle-wait';
 import { connectConsumer, connectLogs } from './consumer-brokers';
 import { type Kafka } from '../port';
 import { connectRequestSender } from './request-sender';
 import { DirectReader, orUnavailable, readGroup } from '../reader';
+import { recordAt, type RecordPlace } from '../scan';
 import { KafkaTail } from '../tail';
 import { createTopics, type CreateTopicsOptions } from './create-topics';
 import { setRetention } from './topic-retention';
@@ -51,7 +45,7 @@ export async function connectKafka(
   const since = performance.now();
   await connectAdmin(admin, requireBrokers(settings));
   const othersReturned = letOthersReturn(performance.now() - since, log);
-  const prefix = settings.WAYPOST_TOPIC_PREFIX;
+  const { WAYPOST_TOPIC_PREFIX: prefix, KAFKA_CLIENT_RACK: rack = '' } = settings;
   const topics: CreateTopicsOptions = {
     prefix,
     specs: specsOf(settings),
@@ -61,41 +55,6 @@ export async function connectKafka(
   };
   const reader = new DirectReader(() => connectLogs(client, prefix + CONFIG), prefix);
   await createTopics(admin, reader, topics);
-  return port({
-    client,
-    admin,
-    reader,
-    prefix,
-    topics,
-    rack: settings.KAFKA_CLIENT_RACK,
-    othersReturned,
-    log,
-  });
-}
-
-interface PortParts {
-  client: KafkaJs;
-  admin: Admin;
-  reader: DirectReader;
-  prefix: string;
-  topics: CreateTopicsOptions;
-  /** where this process runs; consumers then read from a replica there */
-  rack: string | undefined;
-  /** resolves when consumers may join their groups */
-  othersReturned: Promise<void>;
-  log: Log;
-}
-
-function port({
-  client,
-  admin,
-  reader,
-  prefix,
-  topics,
-  rack = '',
-  othersReturned,
-  log,
-}: PortParts): Kafka {
   return {
     read: (at) => reader.read(at),
     committed: (group, topic) =>
@@ -121,7 +80,7 @@ function port({
         rack,
         wait: fetchWait(batchMs, fetchWaitMs),
         maxBytesPerPartition,
-        appendedAt: timeOf(reader, prefix),
+        recordAt: (at: RecordPlace) => recordAt(reader, at),
         log,
       };
       const consumption = new KafkaConsumption(parts, consumeOptions);
@@ -148,22 +107,6 @@ function port({
       await reader.close();
       await admin.disconnect();
     },
-  };
-}
-
-/** Returns a function that reads when the record at an offset was appended, ms since 1970. */
-function timeOf(reader: DirectReader, prefix: string) {
-  return async (
-    { topic, number: partition }: TopicPartition,
-    offset: number,
-  ): Promise<number | undefined> => {
-    const { records } = await reader.read({
-      topic: topic.slice(prefix.length),
-      partition,
-      offset,
-      maxBytes: 1,
-    });
-    return records[0]?.timestampMs;
   };
 }
 

@@ -126,36 +126,32 @@ class GroupConnection implements GroupRequests {
     private readonly groupId: string,
   ) {}
 
-  join(input: Omit<group.JoinInput, 'groupId'>): Promise<group.JoinAnswer> {
-    const { groupId } = this;
-    const write: Write = (to) => group.writeJoin(to, { ...input, groupId });
+  join(input: group.JoinInput): Promise<group.JoinAnswer> {
+    const write: Write = (to) => group.writeJoin(to, input);
     const timeoutMs = input.rebalanceMs + ANSWER_WITHIN_MS;
     return this.#ask(this.joining, group.JOIN, write, group.readJoin, timeoutMs);
   }
 
   sync(
-    member: Omit<group.MemberId, 'groupId'>,
+    member: group.MemberId,
     assignments: readonly group.MemberAssignment[],
     withinMs: number,
   ): Promise<group.SyncAnswer> {
-    const { groupId } = this;
-    const write: Write = (to) => group.writeSync(to, { ...member, groupId }, assignments);
+    const write: Write = (to) => group.writeSync(to, member, assignments);
     const timeoutMs = withinMs + ANSWER_WITHIN_MS;
     return this.#ask(this.joining, group.SYNC, write, group.readSync, timeoutMs);
   }
 
-  async heartbeat(member: Omit<group.MemberId, 'groupId'>): Promise<number> {
-    const { groupId } = this;
-    const write: Write = (to) => group.writeHeartbeat(to, { ...member, groupId });
+  async heartbeat(member: group.MemberId): Promise<number> {
+    const write: Write = (to) => group.writeHeartbeat(to, member);
     return (await this.#ask(this.brokers, group.HEARTBEAT, write, readCode)).errorCode;
   }
 
   async commit(
-    member: Omit<group.MemberId, 'groupId'>,
+    member: group.MemberId,
     commits: readonly group.OutCommit[],
-  ): Promise<{ topic: string; partition: number; errorCode: number }[]> {
-    const { groupId } = this;
-    const write: Write = (to) => group.writeCommit(to, { ...member, groupId }, commits);
+  ): Promise<group.PartitionAnswer[]> {
+    const write: Write = (to) => group.writeCommit(to, member, commits);
     const read = (from: ByteReader) => {
       const partitions = group.readCommit(from);
       return { errorCode: partitions[0]?.errorCode ?? 0, partitions };
@@ -169,8 +165,7 @@ class GroupConnection implements GroupRequests {
   }
 
   async leave(memberId: string): Promise<void> {
-    const { groupId } = this;
-    const write: Write = (to) => group.writeLeave(to, { groupId, memberId, generation: -1 });
+    const write: Write = (to) => group.writeLeave(to, this.groupId, memberId);
     await this.#ask(this.brokers, group.LEAVE, write, readCode, GOODBYE_MS);
   }
 

@@ -2,6 +2,8 @@ import { type Admin } from 'kafkajs';
 import { type Bounds } from '../consumer/leaders';
 import { memberOf, topicPartitionsOf } from '../consumer/membership';
 import { idOf, type TopicPartition } from '../consumer/partition';
+import { type InRecord } from '../port';
+import { type RecordPlace } from '../scan';
 import { ByteReader } from '../protocol/bytes';
 import { type CommittedPartition, decodeAssignment } from '../protocol/group-requests';
 
@@ -68,10 +70,7 @@ interface GroupReads {
   memberId: () => string;
   /** returns the number of partitions of a topic, by its full name */
   count: (topic: string) => number;
-  /**
-   * returns when the record at this offset was appended, ms since 1970; undefined if there is none
-   */
-  appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
+  recordAt: (at: RecordPlace) => Promise<InRecord | undefined>;
 }
 
 /**
@@ -109,12 +108,10 @@ export async function readUnassignedLag(
     if (unread) unread.lag += lag;
   }
   await Promise.all(
-    waiting.slice(0, MOST_LOOKED_UP).map(async ({ topic, place, offset }) => {
+    waiting.slice(0, MOST_LOOKED_UP).map(async ({ topic, partition, offset }) => {
       // The record of a partition that has no leader cannot be read.
-      const [unread, at] = [
-        result.get(topic),
-        await parts.appendedAt(place, offset).catch(() => undefined),
-      ];
+      const record = await parts.recordAt({ topic, partition, offset }).catch(() => undefined);
+      const [unread, at] = [result.get(topic), record?.timestampMs];
       if (unread && at !== undefined) unread.oldestAtMs = Math.min(unread.oldestAtMs ?? at, at);
     }),
   );
@@ -140,6 +137,6 @@ async function findWaiting(
     if (known === undefined) return [];
     const { low, high } = known;
     const offset = Math.max(low, committed.get(idOf(place)) ?? 0);
-    return high > offset ? [{ topic, place, offset, lag: high - offset }] : [];
+    return high > offset ? [{ topic, partition: place.number, offset, lag: high - offset }] : [];
   });
 }

@@ -1,6 +1,6 @@
 import { type Kafka as KafkaJs } from 'kafkajs';
 import { brokerClock } from '../broker-clock';
-import { NO_LEADER } from '../protocol/metadata-request';
+import { type TopicMetadata } from '../protocol/metadata-request';
 import {
   PRODUCE,
   type ProduceInput,
@@ -26,15 +26,6 @@ import { type Wire } from './wire';
 const PRODUCE_TIMEOUT_MS = 9_000;
 const ANSWER_WITHIN_MS = PRODUCE_TIMEOUT_MS + 1_000;
 
-/** Metadata of a topic. */
-export interface TopicLeaders {
-  /** 0, or the error that metadata has for the topic */
-  errorCode: number;
-  /** by partition: the id of the leading broker; NO_NODE without one */
-  leaders: readonly number[];
-}
-export const NO_NODE = NO_LEADER;
-
 /** The records of one partition in a request. */
 interface Part {
   topic: string;
@@ -59,7 +50,7 @@ interface SendOptions {
 
 export interface RequestSender {
   /** Refreshes the metadata of the topics. @throws if no broker answers */
-  refresh(topics: Iterable<string>): Promise<Map<string, TopicLeaders>>;
+  refresh(topics: Iterable<string>): Promise<Map<string, TopicMetadata>>;
   /**
    * Sends one request. @returns the error code of each part, in their order
    * @throws NotSent; TooLate; any other error means that the result of the request is unknown
@@ -78,11 +69,7 @@ export async function connectRequestSender(
   return {
     refresh: async (topics) => {
       const metadata = await brokers.metadata([...topics].map((topic) => prefix + topic));
-      const found = [...metadata].map(([topic, { errorCode, partitions }]) => {
-        const leaders = partitions.map(({ leader }) => leader);
-        return [topic.slice(prefix.length), { errorCode, leaders }] as const;
-      });
-      return new Map(found);
+      return new Map([...metadata].map(([topic, found]) => [topic.slice(prefix.length), found]));
     },
     send: (node, parts, options) => send(brokers, { node, parts, prefix, ...options }),
     disconnect: () => brokers.disconnect(),

@@ -18,11 +18,12 @@ const RETRY_MS = 200;
 
 interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'onRevoking'> {
   membership: Membership;
-  leaders: Pick<Leaders, 'offsets' | 'boundsOf' | 'endOfKnown' | 'isDeleted'>;
+  leaders: Pick<Leaders, 'offsets' | 'boundsOf' | 'endOfKnown' | 'topicIdOf'>;
   prefix: string;
   /** @throws if the coordinator does not answer */
   readCommitted: (places: readonly TopicPartition[]) => Promise<CommittedPartition[]>;
-  stopping: () => boolean;
+  /** returns whether records may be started: no others may own the partitions */
+  mayRead: () => boolean;
   /** called when there may be more to fetch */
   onReadable: () => void;
   /** called with the number of offsets of deferred records that retention has deleted */
@@ -33,8 +34,11 @@ interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'on
    * @param cut.from the first of them
    */
   onCut: (partition: Partition, cut: { offsets: number; from: number }) => void;
-  /** called with the number of offsets before the position of a partition whose topic was deleted */
-  onDeleted: (partition: Partition, offsets: number) => void;
+  /**
+   * called with the number of offsets before the position of a partition that was given up, when its
+   * topic was made again
+   */
+  onMadeAgain: (partition: Partition, offsets: number) => void;
   /** called when a partition begins anew at its commit that this member has begun before */
   onRestart: (partition: Partition, from: number) => void;
   log: Log;
@@ -47,11 +51,11 @@ export class AssignedPartitions {
   readonly #starting = new Map<string, object>();
   /** partitions of a lost session: taken back if no other owner has committed since */
   readonly #orphans = new Map<string, Partition>();
+  /** partitions that were given up, until brokers name their topics */
+  readonly #unnamed = new Set<Partition>();
   /** ids of all partitions that were begun */
   readonly #begun = new Set<string>();
   #memberId = '';
-  /** others may own the partitions, also those whose start is still being looked up */
-  #isFenced = false;
   #hasEnded = false;
 
   constructor(private readonly parts: AssignmentParts) {}
@@ -60,7 +64,6 @@ export class AssignedPartitions {
   enter(memberId: string, given: ReadonlyMap<string, TopicPartition>): void {
     const { membership, rebalanceListener } = this.parts;
     const places = membership.accept(given);
-    this.#isFenced = false;
     // Another member id: the session was lost, and others may have had its partitions.
     const sameSession = memberId === this.#memberId;
     if (!sameSession) this.#orphanAll();
@@ -84,14 +87,12 @@ export class AssignedPartitions {
 
   /** Starts no more records of any partition. */
   drainAll(how: 'drain' | 'fence'): void {
-    this.#isFenced ||= how === 'fence';
     for (const partition of this.partitions.values()) partition[how]();
     if (this.partitions.size > 0) this.parts.onRevoking?.();
   }
 
   /** Reads on in the assigned partitions after `drainAll('fence')`: the session is not lost. */
   reopenAll(): void {
-    this.#isFenced = false;
     const { assigned } = this.parts.membership;
     for (const [id, partition] of this.partitions) if (assigned.has(id)) this.#keep(partition);
   }
@@ -113,7 +114,7 @@ export class AssignedPartitions {
       if (partition) this.#release(partition);
       this.partitions.delete(id);
     }
-    if (membership.draining.size === 0 && !this.parts.stopping()) membership.released();
+    if (membership.draining.size === 0 && !membership.leaving) membership.released();
   }
 
   /** Reads on from the first deferred record of each partition. */
@@ -137,29 +138,40 @@ export class AssignedPartitions {
     if (wasDraining) begun.drain();
     this.partitions.set(id, begun);
     this.parts.onRevoking?.();
-    const read = Math.max(position.next, (position.last?.offset ?? -1) + 1);
-    this.parts.onCut(begun, { offsets: Math.max(1, read - end), from: end });
+    this.parts.onCut(begun, { offsets: position.cutOff(end), from: end });
   }
 
   /** A fetch found no record in its place: retention has deleted it, or the log was cut. */
-  async goOnInRange(id: string, partition: Partition, offset: number): Promise<void> {
+  async goOnInRange(id: string, partition: Partition): Promise<void> {
+    const { leastEnd } = partition.position;
     const bounds = await this.#lookUp(id, partition, (place) => this.parts.leaders.boundsOf(place));
     if (bounds === undefined) return;
-    const end = partition.position.expectsRecord ? offset + 1 : offset;
-    if (end > bounds.high) return this.goOnAfterCut(id, partition);
+    if (leastEnd > bounds.high) return this.goOnAfterCut(id, partition);
     const lost = partition.offsets.expire(bounds.low);
     if (lost > 0) this.parts.onExpired(partition, lost);
     partition.position.goBack(Math.max(partition.position.next, partition.offsets.readFrom));
     partition.position.skipTo(bounds.low);
   }
 
-  /** It may be drained because its topic was deleted, and then nobody compares its position. */
   #release(partition: Partition): void {
     partition.fence();
-    const { leaders, prefix, onDeleted } = this.parts;
-    const { topicId, next } = partition.position;
-    const { topic } = placeOf(partition, prefix);
-    if (next > 0 && leaders.isDeleted(topic, topicId)) onDeleted(partition, next);
+    this.#unnamed.add(partition);
+    this.noteTopics();
+  }
+
+  /**
+   * Reports partitions that were given up because their topic was deleted, once it is made again:
+   * nobody compares their positions.
+   */
+  noteTopics(): void {
+    const { leaders, prefix, onMadeAgain } = this.parts;
+    for (const partition of this.#unnamed) {
+      const { topicId, next } = partition.position;
+      const found = leaders.topicIdOf(placeOf(partition, prefix).topic);
+      if (found === undefined) continue;
+      this.#unnamed.delete(partition);
+      if (topicId !== '' && topicId !== found && next > 0) onMadeAgain(partition, next);
+    }
   }
 
   /** Drains the partitions that are no longer assigned. */
@@ -177,7 +189,7 @@ export class AssignedPartitions {
 
   /** Reads on. It may have been revoked or fenced, and its unstarted records handed back. */
   #keep(partition: Partition): void {
-    if (partition.draining && this.#mayRead) partition.reopen();
+    if (partition.draining && this.parts.mayRead()) partition.reopen();
     this.parts.onReadable();
   }
 
@@ -245,12 +257,8 @@ export class AssignedPartitions {
     if (this.#begun.has(id)) this.parts.onRestart(found, start);
     this.#begun.add(id);
     this.partitions.set(id, found);
-    if (!this.#mayRead) found.fence();
+    if (!this.parts.mayRead()) found.fence();
     return orphan !== undefined;
-  }
-
-  get #mayRead(): boolean {
-    return !this.parts.stopping() && !this.#isFenced;
   }
 
   /** @returns undefined if the partition was given up meanwhile */

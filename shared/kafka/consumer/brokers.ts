@@ -6,6 +6,7 @@ import {
   type MemberAssignment,
   type MemberId,
   type OutCommit,
+  type PartitionAnswer,
   type SyncAnswer,
 } from '../protocol/group-requests';
 import { type TopicMetadata } from '../protocol/metadata-request';
@@ -46,22 +47,17 @@ export interface FetchConnection {
   close(): void;
 }
 
-type Member = Omit<MemberId, 'groupId'>;
-
 /** The requests of a group's member. They throw without an answer; answers have error codes. */
 export interface GroupRequests {
-  join(input: Omit<JoinInput, 'groupId'>): Promise<JoinAnswer>;
+  join(input: JoinInput): Promise<JoinAnswer>;
   sync(
-    member: Member,
+    member: MemberId,
     assignments: readonly MemberAssignment[],
     withinMs: number,
   ): Promise<SyncAnswer>;
   /** @returns the error code; 0 without one */
-  heartbeat(member: Member): Promise<number>;
-  commit(
-    member: Member,
-    commits: readonly OutCommit[],
-  ): Promise<{ topic: string; partition: number; errorCode: number }[]>;
+  heartbeat(member: MemberId): Promise<number>;
+  commit(member: MemberId, commits: readonly OutCommit[]): Promise<PartitionAnswer[]>;
   committed(places: readonly { topic: string; number: number }[]): Promise<CommittedAnswer>;
   leave(memberId: string): Promise<void>;
 }

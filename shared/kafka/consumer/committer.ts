@@ -1,7 +1,6 @@
 import { messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
-import { type Commit } from './last-commit';
-import { type Partition } from './partition';
+import { type Commit, type Partition } from './partition';
 
 /** A commit of a partition. */
 export interface DueCommit {

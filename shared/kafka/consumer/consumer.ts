@@ -7,7 +7,7 @@ import { brokerClock } from '../broker-clock';
 import { readUnassignedLag } from '../client/describe-group';
 import { type FetchWait } from '../idle-wait';
 import { type ConsumerMeter, meterConsumer } from '../metrics';
-import { type Consumption, type ConsumeOptions } from '../port';
+import { type Consumption, type ConsumeOptions, type InRecord } from '../port';
 import { type FetchedRecord } from '../protocol/batch';
 import { ByteReader, partitionOf } from '../protocol/bytes';
 import { ERROR, KafkaError } from '../protocol/error-codes';
@@ -17,6 +17,7 @@ import {
   type JoinedMember,
   type MemberAssignment,
 } from '../protocol/group-requests';
+import { type RecordPlace } from '../scan';
 import { COMPACTED } from '../topics';
 import { AssignedPartitions } from './assigned-partitions';
 import { type ConsumerBrokers } from './brokers';
@@ -36,7 +37,7 @@ import { idOf, type Partition, placeOf, type TopicPartition } from './partition'
 
 /**
  * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats
- * only records for which the commit metadata has no room (last-commit.ts): those done long after a
+ * only records for which the commit metadata has no room (commit-note.ts): those done long after a
  * deferred record.
  *
  * Each partition has an offset tracker. A timer commits the lowest open offset, and in the commit
@@ -80,14 +81,12 @@ interface ConsumerParts {
   rack: string;
   wait: FetchWait;
   maxBytesPerPartition: number;
-  /**
-   * returns when the record at this offset was appended, ms since 1970; undefined if there is none
-   */
-  appendedAt: (place: TopicPartition, offset: number) => Promise<number | undefined>;
+  recordAt: (at: RecordPlace) => Promise<InRecord | undefined>;
   log: Log;
 }
 
 export class KafkaConsumption implements Consumption {
+  /** false before the first round, and while others may own the partitions: no record is started */
   joined = false;
   /** full names */
   readonly #topics: readonly string[];
@@ -106,8 +105,6 @@ export class KafkaConsumption implements Consumption {
   #stopping = false;
   /** it has left the group */
   #ended = false;
-  /** no more records are started, because others may own the partitions */
-  #fenced = false;
   #isAlone = true;
   #readsDeferred = false;
   /** partitions of each topic when this member last asked for a round, or assigned one */
@@ -148,12 +145,12 @@ export class KafkaConsumption implements Consumption {
       leaders: this.#leaders,
       prefix,
       readCommitted: (places) => this.#readCommitted(places),
-      stopping: () => this.#stopping,
+      mayRead: () => this.joined && !this.#stopping,
       onReadable: () => this.#fetcher.wake(),
       onExpired: (partition, offsets) => this.#expired(partition, offsets),
       onCut: (partition, cut) => this.#cut(partition, cut),
       // A topic that is made again is read from its first record.
-      onDeleted: (partition, offsets) => this.#noteCut(partition, offsets, 0),
+      onMadeAgain: (partition, offsets) => this.#noteCut(partition, offsets, 0),
       onRestart: ({ topic, number: partition }, from) =>
         options.onRestart?.({ topic, partition, from }),
       log,
@@ -165,7 +162,7 @@ export class KafkaConsumption implements Consumption {
       lookForLeaders: () => this.#search.look(),
       onRecords: (id, partition, records) => this.#take(id, partition, records),
       onCut: (id, partition) => this.#owned.goOnAfterCut(id, partition),
-      onOutOfRange: (id, partition, offset) => this.#owned.goOnInRange(id, partition, offset),
+      onOutOfRange: (id, partition) => this.#owned.goOnInRange(id, partition),
       onTurn: () => this.#liveness.recordPoll(),
       maxBytes: FETCH_BYTES,
     });
@@ -296,12 +293,11 @@ export class KafkaConsumption implements Consumption {
   #enter({ memberId, generation, isAlone, assignment }: Round): void {
     const given = Object.entries(decodeAssignment(new ByteReader(assignment)));
     const mine = Object.fromEntries(given.filter(([topic]) => this.#topics.includes(topic)));
-    this.#fenced = false;
+    this.joined = true;
     this.#isAlone = isAlone;
     this.#enteredAt = performance.now();
     this.#owned.enter(memberId, topicPartitionsOf(mine));
     this.#membership.onHeartbeat(generation);
-    this.joined = true;
     this.#report(mine);
     this.#tickSoon();
   }
@@ -324,8 +320,7 @@ export class KafkaConsumption implements Consumption {
     this.#liveness.recordPoll();
     if (this.#member.isJoining) return;
     this.#membership.onHeartbeat(generation);
-    if (!this.#fenced || this.#isInDoubt) return;
-    this.#fenced = false;
+    if (this.joined || this.#stopping || this.#isInDoubt) return;
     this.joined = true;
     this.#owned.reopenAll();
   }
@@ -335,8 +330,7 @@ export class KafkaConsumption implements Consumption {
    * coordinator has answered that this is a member.
    */
   #fence(event: string): void {
-    if (this.#fenced || this.#stopping || !this.joined) return;
-    this.#fenced = true;
+    if (this.#stopping || !this.joined) return;
     this.joined = false;
     this.parts.log.warn({ group: this.parts.groupId }, event);
     this.#owned.drainAll('fence');
@@ -353,7 +347,7 @@ export class KafkaConsumption implements Consumption {
    */
   #mayStart(): boolean {
     if (this.#isInDoubt) this.#fence('consumer.session_in_doubt');
-    return !this.#stopping && !this.#fenced;
+    return this.joined && !this.#stopping;
   }
 
   #take(id: string, partition: Partition, records: readonly FetchedRecord[]): void {
@@ -475,6 +469,7 @@ export class KafkaConsumption implements Consumption {
 
   #looked(): void {
     this.#noteCounts();
+    this.#owned.noteTopics();
     this.#liveness.recordPoll();
     this.#fetcher.wake();
   }

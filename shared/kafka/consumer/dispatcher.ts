@@ -53,7 +53,7 @@ export class Dispatcher {
   /** Offers messages until one is refused. That one and the rest are buffered. */
   dispatch(partition: Partition, messages: readonly FetchedRecord[]): void {
     if (this.#isFull(partition, messages[0])) {
-      this.#keep(partition, messages);
+      partition.buffered = messages;
       this.#againIn(partition, FULL_AGAIN_MS);
       return;
     }
@@ -61,7 +61,7 @@ export class Dispatcher {
     let i = 0;
     for (const message of messages) {
       if (this.#now() >= until) {
-        this.#keep(partition, messages.slice(i));
+        partition.buffered = messages.slice(i);
         this.#late.add(partition);
         return;
       }
@@ -70,7 +70,7 @@ export class Dispatcher {
         i++;
         continue;
       }
-      this.#keep(partition, messages.slice(i));
+      partition.buffered = messages.slice(i);
       if (result === 'busy') return;
       this.#againIn(partition, result.againInMs);
       return;
@@ -113,10 +113,6 @@ export class Dispatcher {
       partition.timer = undefined;
       this.dispatchBuffered(partition);
     }, ms);
-  }
-
-  #keep(partition: Partition, rest: readonly FetchedRecord[]): void {
-    partition.buffered = rest;
   }
 
   /** @returns when the current turn ends; the first call of a turn starts it */

@@ -46,7 +46,7 @@ export interface FetcherParts {
    */
   onCut: (id: string, partition: Partition) => Promise<void>;
   /** the same, when the log does not hold the offset at which a fetch began */
-  onOutOfRange: (id: string, partition: Partition, offset: number) => Promise<void>;
+  onOutOfRange: (id: string, partition: Partition) => Promise<void>;
   /**
    * called for each partition that an answer names, after its records. With it a fetch has no
    * session, so that its answer names all
@@ -91,9 +91,11 @@ export class Fetcher {
     if (this.#stopped) return;
     for (const partition of this.parts.partitions.values()) {
       if (!isReadable(partition)) continue;
-      const node = this.#nodeOf(partition, this.#leaderOf(partition));
+      const node = this.nodeOf(partition, this.leaderOf(partition));
       if (node === undefined) this.parts.lookForLeaders();
-      else if (!this.#nodes.has(node)) this.#nodes.set(node, this.#create(node));
+      else if (!this.#nodes.has(node)) {
+        this.#nodes.set(node, new NodeFetcher(node, this.parts, this));
+      }
     }
     for (const node of this.#nodes.values()) node.run();
   }
@@ -113,37 +115,34 @@ export class Fetcher {
     for (const node of this.#nodes.values()) node.stop();
   }
 
-  #create(node: number): NodeFetcher {
-    return new NodeFetcher(node, this.parts, {
-      leaderOf: (partition) => this.#leaderOf(partition),
-      isFrom: (partition, leader) => this.#nodeOf(partition, leader) === node,
-      moveTo: (partition, replica) => {
-        this.#replicas.set(partition, { node: replica, until: performance.now() + REPLICA_MS });
-        this.wake();
-      },
-      isReplica: (partition) => this.#replicas.has(partition),
-      moveBack: (partition) => {
-        this.#replicas.delete(partition);
-        this.wake();
-      },
-      wake: () => this.wake(),
-    });
-  }
-
-  #leaderOf(partition: Partition): Leader | undefined {
+  leaderOf(partition: Partition): Leader | undefined {
     return this.parts.leaders.of(placeOf(partition, this.parts.prefix));
   }
 
-  /** The leader compares the position before a replica is read. */
-  #nodeOf(partition: Partition, leader: Leader | undefined): number | undefined {
+  /**
+   * Returns the broker from which a partition is read. The leader compares the position before a
+   * replica is read.
+   */
+  nodeOf(partition: Partition, leader: Leader | undefined): number | undefined {
     if (!leader) return undefined;
     partition.position.askFrom(leader);
     const replica = this.#replicas.get(partition);
     if (!replica) return leader.node;
     if (partition.position.isProven && performance.now() < replica.until) return replica.node;
-    this.#replicas.delete(partition);
-    this.wake();
+    this.moveBack(partition);
     return leader.node;
+  }
+
+  /** Reads a partition from the replica that its leader has named. */
+  moveTo(partition: Partition, node: number): void {
+    this.#replicas.set(partition, { node, until: performance.now() + REPLICA_MS });
+    this.wake();
+  }
+
+  /** Reads a partition from its leader again. @returns whether it was read from a replica */
+  moveBack(partition: Partition): boolean {
+    this.wake();
+    return this.#replicas.delete(partition);
   }
 }
 
@@ -153,16 +152,6 @@ function isReadable({ position, draining, waits }: Partition): boolean {
 
 function placeIn(topicId: string, partition: number): string {
   return `${topicId}/${String(partition)}`;
-}
-
-/** Knows from which broker a partition is read. */
-interface Sources {
-  leaderOf: (partition: Partition) => Leader | undefined;
-  isFrom: (partition: Partition, leader: Leader) => boolean;
-  moveTo: (partition: Partition, replica: number) => void;
-  isReplica: (partition: Partition) => boolean;
-  moveBack: (partition: Partition) => void;
-  wake: () => void;
 }
 
 /** A partition in the fetch under way. */
@@ -195,7 +184,7 @@ class NodeFetcher {
   constructor(
     private readonly node: number,
     private readonly parts: FetcherParts,
-    private readonly sources: Sources,
+    private readonly owner: Fetcher,
   ) {
     this.#wait = new IdleWait(parts.wait);
   }
@@ -253,8 +242,8 @@ class NodeFetcher {
   /** Returns the leader of a partition that is to be fetched here; undefined for others. */
   #sourceOf(partition: Partition): Leader | undefined {
     if (!isReadable(partition)) return undefined;
-    const leader = this.sources.leaderOf(partition);
-    return leader && this.sources.isFrom(partition, leader) ? leader : undefined;
+    const leader = this.owner.leaderOf(partition);
+    return this.owner.nodeOf(partition, leader) === this.node ? leader : undefined;
   }
 
   async #connect(): Promise<void> {
@@ -263,7 +252,7 @@ class NodeFetcher {
       this.#connection = await this.parts.brokers.openFetches(this.node);
       this.#doubtAll();
       this.#isBusy = false;
-      this.sources.wake();
+      this.owner.wake();
     } catch (error) {
       this.#failed(error);
     }
@@ -389,11 +378,11 @@ class NodeFetcher {
       return 0;
     }
     if (fetched.replica >= 0 && fetched.replica !== this.node) {
-      this.sources.moveTo(partition, fetched.replica);
+      this.owner.moveTo(partition, fetched.replica);
       return 0;
     }
     if (position.expectsRecord && fetched.next === undefined && fetched.highWatermark <= offset) {
-      this.#rest(partition, this.parts.onOutOfRange(id, partition, offset));
+      this.#rest(partition, this.parts.onOutOfRange(id, partition));
       return 0;
     }
     // Compaction has left no record from here to the end.
@@ -421,7 +410,7 @@ class NodeFetcher {
     position.rest();
     const goOn = () => {
       position.goOn();
-      this.sources.wake();
+      this.owner.wake();
     };
     void work.finally(goOn);
   }
@@ -429,12 +418,12 @@ class NodeFetcher {
   #refused({ id, partition, offset }: Asked, { errorCode, damage }: FetchedPartition): void {
     const { topic, number } = partition;
     const about = { topic, partition: number, offset, errorCode };
-    if (errorCode === ERROR.offsetOutOfRange && !this.sources.isReplica(partition)) {
-      this.#rest(partition, this.parts.onOutOfRange(id, partition, offset));
+    // A replica may lag behind, and its broker may have gone.
+    const isReplica = this.owner.moveBack(partition);
+    if (errorCode === ERROR.offsetOutOfRange && !isReplica) {
+      this.#rest(partition, this.parts.onOutOfRange(id, partition));
       return;
     }
-    // A replica may lag behind, and its broker may have gone.
-    this.sources.moveBack(partition);
     const isGrave = damage !== undefined || errorCode === ERROR.topicForbidden;
     if (isGrave) this.parts.log.error({ ...about, reason: damage }, 'fetch.refused');
     else this.parts.log.debug(about, 'fetch.refused');

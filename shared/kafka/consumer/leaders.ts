@@ -72,13 +72,12 @@ export class Leaders {
   }
 
   /**
-   * Returns whether a topic was deleted since it had this id. It may have been made again.
-   * @param id empty: not known
+   * Returns the id of a topic; undefined while brokers do not name it: it was deleted, or one of them
+   * lags behind.
    */
-  isDeleted(topic: string, id: string): boolean {
+  topicIdOf(topic: string): string | undefined {
     const found = this.#topics.get(topic);
-    if (found === undefined || id === '') return false;
-    return found.errorCode === 0 ? found.id !== id : found.errorCode === ERROR.unknownTopic;
+    return found?.errorCode === 0 ? found.id : undefined;
   }
 
   placesOf(topic: string): TopicPartition[] {
@@ -117,18 +116,26 @@ export class Leaders {
     return found;
   }
 
-  /** Returns the bounds of the partitions of a topic whose leaders answer. */
-  async allBounds(topic: string): Promise<Map<number, Bounds>> {
+  /**
+   * Returns the bounds of the partitions of a topic whose leaders answer.
+   * @param sinceMs `low` is the first record appended at that time, ms since 1970, or later
+   */
+  async allBounds(topic: string, sinceMs?: number): Promise<Map<number, Bounds>> {
     const places = this.placesOf(topic);
-    const [lows, highs] = await Promise.all([
+    const [lows, highs, since] = await Promise.all([
       this.offsets(places, EARLIEST),
       this.offsets(places, LATEST),
+      sinceMs === undefined ? undefined : this.offsets(places, sinceMs),
     ]);
-    const found = places.flatMap((place): [number, Bounds][] => {
-      const [low, high] = [lows.get(idOf(place)), highs.get(idOf(place))];
-      return low === undefined || high === undefined ? [] : [[place.number, { low, high }]];
-    });
-    return new Map(found);
+    const bounds = new Map<number, Bounds>();
+    for (const place of places) {
+      const id = idOf(place);
+      const [low, high, found] = [lows.get(id), highs.get(id), (since ?? lows).get(id)];
+      if (low === undefined || high === undefined || found === undefined) continue;
+      // Kafka returns no offset for a time after the last record.
+      bounds.set(place.number, { low: found < 0 ? high : Math.max(found, low), high });
+    }
+    return bounds;
   }
 
   /** @throws if the leader does not answer */
@@ -147,7 +154,8 @@ export class Leaders {
     const { low, high } = await this.boundsOf(place);
     if (last === undefined) return high;
     const later = await this.#offset(place, last.timestamp + 1);
-    const leader = this.#leaderOf(place);
+    const leader = this.of(place);
+    if (!leader) throw new Error(`${idOf(place)} has no leader`);
     const at = { ...place, leaderEpoch: leader.epoch };
     const epoch = await this.brokers.epochEnd(leader.node, at, last.epoch);
     if (!epoch || epoch.errorCode !== 0) {
@@ -158,19 +166,9 @@ export class Leaders {
   }
 
   async #offset(place: TopicPartition, atMs: number): Promise<number> {
-    const leader = this.#leaderOf(place);
-    const at = { ...place, leaderEpoch: leader.epoch };
-    const [found] = await this.brokers.listOffsets(leader.node, [at], atMs);
-    if (!found || found.errorCode !== 0) {
-      throw new Error(`${idOf(place)} has no offsets (error ${String(found?.errorCode)})`);
-    }
-    return found.offset;
-  }
-
-  #leaderOf(place: TopicPartition): Leader {
-    const leader = this.of(place);
-    if (!leader) throw new Error(`${idOf(place)} has no leader`);
-    return leader;
+    const offset = (await this.offsets([place], atMs)).get(idOf(place));
+    if (offset === undefined) throw new Error(`the leader of ${idOf(place)} names no offset`);
+    return offset;
   }
 }
 

@@ -129,7 +129,8 @@ export class Member {
   }
 
   #id() {
-    return { memberId: this.#memberId, generation: this.#generation };
+    const { groupId } = this.parts;
+    return { groupId, memberId: this.#memberId, generation: this.#generation };
   }
 
   #forget(): void {
@@ -191,8 +192,9 @@ export class Member {
 
   /** @returns undefined if the round is over, and the next one has begun @throws KafkaError */
   async #round(): Promise<Round | undefined> {
-    const { requests, claims, assign } = this.parts;
+    const { requests, groupId, claims, assign } = this.parts;
     const joined = await requests.join({
+      groupId,
       memberId: this.#memberId,
       sessionMs: SESSION_MS,
       rebalanceMs: REBALANCE_MS,
@@ -214,7 +216,7 @@ export class Member {
     const isLeader = leaderId === memberId;
     const assignments = isLeader ? await assign(members) : [];
     const askedAt = performance.now();
-    const synced = await requests.sync({ memberId, generation }, assignments, REBALANCE_MS);
+    const synced = await requests.sync(this.#id(), assignments, REBALANCE_MS);
     if (synced.errorCode === ERROR.unknownMember) this.#lost();
     if (synced.errorCode === ERROR.unknownMember || ROUND_AGAIN.has(synced.errorCode)) {
       return undefined;

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { type FetchedRecord } from '../protocol/batch';
-import { type Commit, decodeNote, LastCommit } from './last-commit';
+import { decodeNote, encodeNote } from './commit-note';
 import { OffsetTracker } from './offset-tracker';
 import { Position } from './position';
 import { type OpenRecord } from '../port';
@@ -16,6 +17,20 @@ export function idOf({ topic, number }: TopicPartition): string {
 
 export function placeOf({ topic, number }: Partition, prefix: string): TopicPartition {
   return { topic: prefix + topic, number };
+}
+
+/** Interval of commits while only records above the offset are finished. */
+const RUNS_EVERY_MS = 200;
+
+/** Times are in ms, by `performance.now()`, which does not jump when the clock is set. */
+export interface Commit {
+  /** negative without a commit */
+  offset: number;
+  /** from `encodeNote` */
+  metadata: string;
+  /** `changes` of the offset tracker at this commit */
+  changes: number;
+  atMs: number;
 }
 
 /**
@@ -41,7 +56,10 @@ export class Partition {
   timer: NodeJS.Timeout | undefined;
   /** It takes no new records, because a deferred one is too far behind. */
   full = false;
-  #last: LastCommit;
+  /** tells the commits of this owner from others: an answer may not come although Kafka stored one */
+  readonly #owner = 1 + randomBytes(4).readUInt32BE();
+  /** the last commit that was acknowledged, or the one at which it starts */
+  #stored: Commit;
   /** unfinished fetches: the first offset of each, and the append time of that record */
   #fetches: { offset: number; atMs: number }[] = [];
   offsets: OffsetTracker;
@@ -60,13 +78,13 @@ export class Partition {
     const { last, runs } = decodeNote(committed, metadata);
     this.offsets = new OffsetTracker(committed, runs);
     this.position = new Position(committed, last);
-    this.#last = new LastCommit(committed, metadata);
+    this.#stored = { offset: committed, metadata, changes: 0, atMs: 0 };
   }
 
   /** Creates a partition that has no commit. @param start the first offset to read */
   static uncommitted(topic: string, number: number, start: number): Partition {
     const partition = new Partition(topic, number, start);
-    partition.#last = new LastCommit(-1, '');
+    partition.#stored.offset = -1;
     return partition;
   }
 
@@ -93,20 +111,23 @@ export class Partition {
 
   /** the last committed offset; negative without a commit */
   get committed(): number {
-    return this.#last.offset;
+    return this.#stored.offset;
   }
 
   /** Number of records done since the last commit. */
   get uncommitted(): number {
-    return this.#last.uncommitted(this.offsets);
+    return this.offsets.changes - this.#stored.changes;
   }
 
   /**
-   * Returns whether the stored commit is the last one of this process, so that no other owner has
-   * committed since.
+   * Returns whether no other owner has committed since: what is stored is of this owner, or what it
+   * started with. A commit that has vanished was reset by an operator.
    */
   isLastOwner(found: Partition): boolean {
-    return this.#last.isOwn(found.#last);
+    const { offset, metadata } = found.#stored;
+    if (offset < 0) return this.committed < 0;
+    if (decodeNote(offset, metadata).owner === this.#owner) return true;
+    return offset === this.committed && metadata === this.#stored.metadata;
   }
 
   /** True while nothing is fetched, because the handler refused a record. */
@@ -183,7 +204,8 @@ export class Partition {
    * True if no record is open and all finished records are committed, also those above the offset.
    */
   get drained(): boolean {
-    return this.offsets.open === 0 && this.#last.covers(this.offsets);
+    const { open, committable } = this.offsets;
+    return open === 0 && committable === this.committed && this.uncommitted === 0;
   }
 
   /**
@@ -196,15 +218,22 @@ export class Partition {
     return true;
   }
 
-  /** Returns the commit that is due, as `LastCommit.next` does. */
+  /**
+   * Returns what to commit; undefined without a change, or if only metadata has changed since a
+   * recent commit.
+   */
   commit(nowMs: number): Commit | undefined {
     // The name of the record before it follows with the next fetch.
     if (!this.position.isNamed && !this.draining) return undefined;
-    return this.#last.next(this.offsets, this.position.last, nowMs);
+    const { committable: offset, changes } = this.offsets;
+    const isEarly = this.uncommitted === 0 || nowMs - this.#stored.atMs < RUNS_EVERY_MS;
+    if (offset <= this.committed && isEarly) return undefined;
+    const note = { owner: this.#owner, last: this.position.last, runs: this.offsets.doneRuns() };
+    return { offset, metadata: encodeNote(offset, note), changes, atMs: nowMs };
   }
 
   acknowledged(commit: Commit): void {
-    this.#last.acknowledged(commit);
+    this.#stored = commit;
   }
 }
 

@@ -81,6 +81,16 @@ export class Position {
     return !this.#isProven && (this.#last?.offset ?? this.#next - 1) >= 0;
   }
 
+  /** the least end of a log that holds what was read of it */
+  get leastEnd(): number {
+    return this.expectsRecord ? this.fetchFrom + 1 : this.fetchFrom;
+  }
+
+  /** Returns how many offsets were read and cut off a log that ends there, one at least. */
+  cutOff(end: number): number {
+    return Math.max(1, this.#next - end, (this.#last?.offset ?? -1) + 1 - end);
+  }
+
   /** Notes whom the next fetch asks: a new topic or epoch means that the log may have changed. */
   askFrom(leader: { topicId: string; epoch: number }): void {
     if (this.asks(leader)) return;

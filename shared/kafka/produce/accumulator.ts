@@ -13,7 +13,7 @@ import {
 } from './request';
 import { NO_LEADER, type ProduceError, produceError, type Blocked } from './errors';
 import { isSettled, type PartitionQueue, placeOf, type QueuedRecord } from './partition-queue';
-import { NO_NODE, type TopicLeaders } from '../client/request-sender';
+import { NO_NODE, type TopicMetadata } from '../protocol/metadata-request';
 import { BlockedPartitions, TopicTable } from './topic-queues';
 
 /**
@@ -172,7 +172,7 @@ export class RecordAccumulator {
   }
 
   /** Applies new metadata. @returns the records to return to their callers */
-  learned(topics: ReadonlyMap<string, TopicLeaders>, startedAt: number, now: number): Refused[] {
+  learned(topics: ReadonlyMap<string, TopicMetadata>, startedAt: number, now: number): Refused[] {
     this.stale = false;
     const refused: Refused[] = [];
     for (const topic of this.#topics.all()) {

@@ -33,12 +33,6 @@ const RECORD_OVERHEAD_BYTES = 64;
 /** A broker that does not answer must not delay the end of the process. */
 const GOODBYE_MS = 1_000;
 
-interface Item extends QueuedRecord {
-  readonly ticket: PendingSend;
-  /** undefined while its partition is not known */
-  readonly queue: PartitionQueue | undefined;
-}
-
 const ignore = () => undefined;
 
 export class KafkaBatchProducer implements BatchProducer {
@@ -95,19 +89,20 @@ export class KafkaBatchProducer implements BatchProducer {
     const now = performance.now();
     const ticket: PendingSend = {
       left: records.length,
-      at: 0,
+      at: now,
       settled: false,
       resolve: ignore,
       reject: ignore,
     };
-    const items: Item[] = [];
+    /** without a queue while its partition is not known */
+    const items: { item: QueuedRecord; queue: PartitionQueue | undefined }[] = [];
     let bytes = 0;
     for (const record of records) {
       const queue = this.#accumulator.find(record, now);
       if (queue instanceof Closed) return Promise.reject(refusalOf(queue.place, queue.error));
-      const item: Item = { record, bytes: bytesOf(record), ticket, unsure: false, queue };
+      const item = { record, bytes: bytesOf(record), ticket, unsure: false };
       bytes += item.bytes;
-      items.push(item);
+      items.push({ item, queue });
     }
     const pending = this.#accumulator.countedBytes;
     if (this.#closing || (pending > 0 && pending + bytes > this.options.maxPendingBytes)) {
@@ -115,11 +110,13 @@ export class KafkaBatchProducer implements BatchProducer {
       return Promise.reject(new AppError('overloaded', `${why}; try again shortly`, true));
     }
     return new Promise((resolve, reject) => {
-      Object.assign(ticket, { at: now, resolve, reject });
+      Object.assign(ticket, { resolve, reject });
       this.#sends.add(ticket);
       this.#watchAge();
       let freeAt = Infinity;
-      for (const item of items) freeAt = Math.min(freeAt, this.#accumulator.push(item, item.queue));
+      for (const { item, queue } of items) {
+        freeAt = Math.min(freeAt, this.#accumulator.push(item, queue));
+      }
       // An answer, or the timer, starts the next request, unless the timer is due only later.
       if (freeAt <= now || freeAt < this.#wakeAt) this.#schedule();
     });
@@ -183,7 +180,7 @@ export class KafkaBatchProducer implements BatchProducer {
       const now = performance.now();
       const { acknowledged, refused } = this.#accumulator.answered(request, codes, now);
       this.#meter.answered(acknowledged, now - begunAt);
-      for (const { items } of acknowledged) this.#sends.acknowledge(items as Item[]);
+      for (const { items } of acknowledged) this.#sends.acknowledge(items);
       this.#giveBack(refused);
       if (acknowledged.length < request.parts.length) this.#failures.failed(request);
     } catch (error) {
@@ -210,8 +207,7 @@ export class KafkaBatchProducer implements BatchProducer {
     let oldestAt = Infinity;
     // The first record of a partition is its oldest.
     for (const { items } of parts) {
-      const [first] = items as Item[];
-      if (first) oldestAt = Math.min(oldestAt, first.ticket.at);
+      oldestAt = Math.min(oldestAt, items[0]?.ticket.at ?? Infinity);
     }
     return oldestAt + deliveryTimeoutMs;
   }
@@ -238,9 +234,8 @@ export class KafkaBatchProducer implements BatchProducer {
   #giveBack(refused: readonly Refused[]): void {
     if (refused.length === 0) return;
     for (const { item, place, error } of refused) {
-      const { ticket } = item as Item;
-      if (ticket.settled) continue;
-      this.#sends.reject(ticket, refusalOf(place, error));
+      if (item.ticket.settled) continue;
+      this.#sends.reject(item.ticket, refusalOf(place, error));
       this.#failures.refused(place, error.name);
     }
     this.#accumulator.dropSettled();

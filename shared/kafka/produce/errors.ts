@@ -1,4 +1,5 @@
 import { type Log } from '../../telemetry/log';
+import { ERROR } from '../protocol/error-codes';
 
 /**
  * States what the error of a partition means for its records
@@ -40,7 +41,6 @@ const KNOWN = new Map<number, ProduceError>([
   [87, { name: 'INVALID_RECORD', fate: 'record' }],
 ]);
 
-const UNKNOWN_TOPIC = 3;
 /** The leader is not known, or no connection to it could be made: no record was sent. */
 export const NO_LEADER: ProduceError = { name: 'LEADER_NOT_AVAILABLE', fate: 'again' };
 export const NOT_CONNECTED: ProduceError = { name: 'BROKER_UNREACHABLE', fate: 'again' };
@@ -57,7 +57,7 @@ export function produceError(code: number): ProduceError {
 /** Reads the error that metadata has instead of a topic's partitions. */
 export function topicError(code: number): ProduceError {
   const error = produceError(code);
-  return code === UNKNOWN_TOPIC ? { ...error, fate: 'refused' } : error;
+  return code === ERROR.unknownTopic ? { ...error, fate: 'refused' } : error;
 }
 
 /** Names what an operator can do about a refusal. */

@@ -1,6 +1,7 @@
 import { type OutRecord } from '../port';
 import { Backoff, type ProduceError } from './errors';
-import { NO_NODE } from '../client/request-sender';
+import { type PendingSend } from './pending-sends';
+import { NO_NODE } from '../protocol/metadata-request';
 
 /**
  * Holds the records that wait for one partition, and those in flight. At most one request holds
@@ -12,16 +13,9 @@ import { NO_NODE } from '../client/request-sender';
 export interface QueuedRecord {
   readonly record: OutRecord;
   readonly bytes: number;
-  readonly ticket: Ticket;
+  readonly ticket: PendingSend;
   /** An attempt with unknown result may have written it, so that it stays in its partition. */
   unsure: boolean;
-}
-
-/** One `send` in progress. */
-export interface Ticket {
-  /** number of unacknowledged records */
-  left: number;
-  settled: boolean;
 }
 
 /**

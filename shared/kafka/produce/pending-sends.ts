@@ -1,10 +1,11 @@
-import { type Ticket } from './partition-queue';
-
 /** Settled sends behind an open one are removed beyond this number. */
 const MOST_SETTLED = 1_000;
 
 /** One `send` in progress, with its promise. */
-export interface PendingSend extends Ticket {
+export interface PendingSend {
+  /** number of unacknowledged records */
+  left: number;
+  settled: boolean;
   /** by `performance.now()`, because the clock of the machine may be set */
   at: number;
   resolve(): void;

@@ -2,7 +2,7 @@ import { partitionOf } from '../protocol/bytes';
 import { type OutRecord } from '../port';
 import { Backoff, topicError, UNKNOWN_PARTITION, type Blocked } from './errors';
 import { isSettled, PartitionQueue, type QueuedRecord } from './partition-queue';
-import { NO_NODE, type TopicLeaders } from '../client/request-sender';
+import { NO_NODE, type TopicMetadata } from '../protocol/metadata-request';
 
 /** Records of a blocked partition, up to this size, take no room from other partitions. */
 const ALLOWED_BYTES = 1024 * 1024;
@@ -73,7 +73,7 @@ export class TopicQueues {
    * @returns the queues of partitions that the topic no longer has
    */
   learned(
-    metadata: TopicLeaders | undefined,
+    metadata: TopicMetadata | undefined,
     startedAt: number,
     now: number,
   ): readonly PartitionQueue[] {
@@ -82,8 +82,8 @@ export class TopicQueues {
       this.backoff.failed(topicError(metadata.errorCode), startedAt, now);
       return [];
     }
-    const removed = this.#remove(metadata.leaders.length);
-    for (const [partition, leader] of metadata.leaders.entries()) {
+    const removed = this.#remove(metadata.partitions.length);
+    for (const [partition, { leader }] of metadata.partitions.entries()) {
       const queue = (this.queues[partition] ??= new PartitionQueue(this.name, partition));
       if (queue.leader === NO_NODE && leader !== NO_NODE) queue.backoff.retry();
       queue.leader = leader;

@@ -128,7 +128,7 @@ export function readErrorCode(from: ByteReader): number {
   return from.int16();
 }
 
-export function writeLeave(to: ByteWriter, { groupId, memberId }: MemberId): void {
+export function writeLeave(to: ByteWriter, groupId: string, memberId: string): void {
   to.string(groupId);
   to.string(memberId);
 }
@@ -156,7 +156,7 @@ export function writeCommit(to: ByteWriter, id: MemberId, commits: readonly OutC
 }
 
 /** The answer for one partition to a commit, or to a look-up of commits. */
-interface PartitionAnswer {
+export interface PartitionAnswer {
   topic: string;
   partition: number;
   errorCode: number;

@@ -8,8 +8,8 @@ import { type ByteReader, type ByteWriter } from './bytes';
 
 export const METADATA = { key: 3, version: 12, flexible: true };
 
-/** Leader of a partition without one. */
-export const NO_LEADER = -1;
+/** The leader of a partition without one. */
+export const NO_NODE = -1;
 
 const ID_BYTES = 16;
 const NO_ID = Buffer.alloc(ID_BYTES);
@@ -23,7 +23,7 @@ export interface TopicMetadata {
 }
 
 interface PartitionMetadata {
-  /** id of the leading broker; NO_LEADER without one */
+  /** id of the leading broker; NO_NODE without one */
   leader: number;
   /** rises with each election of a leader */
   epoch: number;

@@ -2,22 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Definitions, ofAudience, ofTrait } from '../../../services/audiences/definitions/compile';
-import { PartitionProcessor } from '../../../services/audiences/profiles/partition-processor';
+import { type PartitionProcessor } from '../../../services/audiences/profiles/partition-processor';
 import { type PartitionState } from '../../../services/audiences/profiles/partition-state';
 import { changelogRecords } from '../../../services/audiences/profiles/write-step';
 import { encodeEvent, type Incoming } from '../../../services/audiences/repartition/event';
-import { RepartitionProgress } from '../../../services/audiences/repartition/repartitioner';
 import { type Fetched, type InRecord, type ReadAt } from '../../../shared/kafka/port';
-import { retryingReads } from '../../../shared/kafka/scan';
 import { AppError } from '../../../shared/runtime/errors';
-import { createLog } from '../../../shared/telemetry/log';
 import { metrics } from '../../../shared/telemetry/metrics';
 import { renderMetrics } from '../../../shared/telemetry/prometheus';
 import { eventually } from '../../support/eventually';
 import { aRecord } from '../../support/factories';
-import { fakeDeletions } from '../../support/fakes';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
 import { engineUnderTest, identify, NOW } from './engine-under-test';
+import { processorUnderTest } from './processor-under-test';
 
 /** Profiles whose logs lose records that were read, and get others in their places. */
 
@@ -53,14 +50,12 @@ describe('a partition', () => {
   });
 
   async function open(): Promise<PartitionProcessor> {
-    const log = createLog('test', 'silent');
-    const kafka = retryingReads(memory.kafka, log, 1);
     const producer = await memory.kafka.producer({
       maxPendingBytes: 1,
       deliveryTimeoutMs: 'retry',
     });
-    const processor = new PartitionProcessor({
-      kafka,
+    const processor = processorUnderTest({
+      kafka: memory.kafka,
       tryingKafka: { ...memory.kafka, read },
       producer: {
         ...producer,
@@ -70,19 +65,9 @@ describe('a partition', () => {
           return producer.send(records);
         },
       },
-      partition: 0,
-      partitions: 1,
       path,
       definitions: () => definitions,
-      deletions: fakeDeletions(),
-      progress: new RepartitionProgress(kafka, () => nowMs),
-      inherited: [],
       now: () => nowMs,
-      onRoom: () => undefined,
-      onFatal: (error) => {
-        throw error;
-      },
-      log,
     });
     opened.push(processor);
     await eventually(() => expect(processor.report()).toBeDefined());

@@ -5,7 +5,7 @@ import { Commits } from '../../../tools/chaos/commits';
 import { type Disturbance, IN_FLIGHT_MS } from '../../../tools/chaos/explain-repeats';
 import { History } from '../../../tools/chaos/history';
 import { type Evidence, mislisted, verifyRun } from '../../../tools/chaos/verify-run';
-import { encodeNote } from '../../../shared/kafka/consumer/last-commit';
+import { encodeNote } from '../../../shared/kafka/consumer/commit-note';
 import { type Breach } from '../../../tools/harness/standing-invariants';
 import { Receipts } from '../../../tools/chaos/receipts';
 import { LISTED, type ShownHistory } from '../../../tools/chaos/shown-history';

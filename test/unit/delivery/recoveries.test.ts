@@ -5,22 +5,12 @@ import {
   type Disposition,
 } from '../../../services/delivery/decisions/disposition';
 import { type Predicate } from '../../../shared/model/recall';
+import { anEndpoint } from '../../support/factories';
 import { recordingProducer } from '../../support/fakes';
 import { ProcessTime } from '../../../tools/simulator/process-time';
 import { Agenda } from '../../../tools/simulator/virtual-clock';
 
-const ENDPOINT: Endpoint = {
-  id: 'whk',
-  hash: 'hash',
-  lane: 'dst/hash',
-  destinationId: 'dst',
-  destinationVersion: 1,
-  shards: 4,
-  origin: 'https://a.example',
-  path: '/',
-  staticHeaders: [],
-  secrets: [],
-};
+const ENDPOINT = anEndpoint();
 function lookupOf(
   state: { enabled?: boolean; paused?: boolean },
   url: Partial<Endpoint> = {},

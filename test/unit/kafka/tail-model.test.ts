@@ -3,9 +3,9 @@ import { createLog } from '../../../shared/telemetry/log';
 import { randomOf } from '../../../tools/harness/random';
 import { cases, seedRanges } from '../../support/cases';
 import { Coordinator } from './group/coordinator';
-import { type Fate, ModelBrokers, type World } from './group/model-brokers';
+import { alive, ModelBrokers, type World } from './group/model-brokers';
 import { ModelLog } from './group/model-log';
-import { VirtualTime } from './group/virtual-time';
+import { ended, VirtualTime } from './group/virtual-time';
 
 /**
  * A tail on a model of the brokers, in virtual time, on schedules derived from seeds: its log is cut
@@ -28,7 +28,7 @@ class TailWorld {
   #heldAnew: number[] = [];
   readonly #time = new VirtualTime();
   readonly #log = new ModelLog();
-  readonly #fate: Fate = { dead: false, awayUntil: 0, unheardUntil: 0 };
+  readonly #fate = alive();
   readonly #world: World;
   readonly #tail: KafkaTail;
   readonly #random;
@@ -67,12 +67,10 @@ class TailWorld {
 
   async run(): Promise<string[]> {
     const random = this.#random;
-    let started = false;
-    void this.#tail.start().then(() => (started = true));
-    await this.#time.run(SETTLED_WITHIN_MS, () => started);
+    await this.#time.run(SETTLED_WITHIN_MS, ended(this.#tail.start()));
     for (let steps = random.between(1, 6); steps > 0; steps--) {
       const gapMs = random.one([0, 50, 400, 7_000]);
-      await this.#time.run(this.#time.now + random.between(0, gapMs), () => false);
+      await this.#time.pass(random.between(0, gapMs));
       // Somebody waits for the end, perhaps across a cut.
       if (random.next() < 0.5) void this.#tail.caughtUp(30_000).catch(() => undefined);
       const roll = random.next();

@@ -44,40 +44,40 @@ test('retry returns a record at the time that its delivery process has planned',
   expect(returner.onRecord(record(NOW))).toBe('accepted');
 });
 
-test('a head that was planned by a wrong clock goes back after the delay of its tier', () => {
-  let steadyMs = 500_000;
+/** A requeuer whose steady clock the test moves. */
+function onSteadyClock() {
+  const steady = { ms: 500_000 };
   const returner = new Requeuer({
     ...parts,
     producer: recordingProducer(),
     now: () => NOW,
-    steadyMs: () => steadyMs,
+    steadyMs: () => steady.ms,
   });
+  return { returner, steady };
+}
+
+test('a head that was planned by a wrong clock goes back after the delay of its tier', () => {
+  const { returner, steady } = onSteadyClock();
   // The clock of its delivery process was an hour ahead.
   const record = (offset: number) =>
     due(offset, { due: String(NOW + 3_600_000), attempt: String(offset) }, () => undefined);
   expect(returner.onRecord(record(1))).toEqual({ againInMs: 5_000 });
-  steadyMs += 6_000;
+  steady.ms += 6_000;
   expect(returner.onRecord(record(1))).toEqual({ againInMs: 4_000 });
-  steadyMs += 4_000;
+  steady.ms += 4_000;
   expect(returner.onRecord(record(1))).toBe('accepted');
   // The next head has waited for nothing yet.
   expect(returner.onRecord(record(2))).toEqual({ againInMs: 5_000 });
 });
 
 test('a head that took the place of one that was cut off waits for the whole delay', () => {
-  let steadyMs = 500_000;
-  const returner = new Requeuer({
-    ...parts,
-    producer: recordingProducer(),
-    now: () => NOW,
-    steadyMs: () => steadyMs,
-  });
+  const { returner, steady } = onSteadyClock();
   const head = (timestampMs: number) => ({
     ...due(1, { due: String(NOW + 3_600_000) }, () => undefined),
     timestampMs,
   });
   expect(returner.onRecord(head(NOW))).toEqual({ againInMs: 5_000 });
-  steadyMs += 6_000;
+  steady.ms += 6_000;
   expect(returner.onRecord(head(NOW + 6_000))).toEqual({ againInMs: 5_000 });
 });
 

@@ -2,17 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Definitions, ofAudience } from '../../../../services/audiences/definitions/compile';
-import { PartitionProcessor } from '../../../../services/audiences/profiles/partition-processor';
+import { type PartitionProcessor } from '../../../../services/audiences/profiles/partition-processor';
 import { encodeEvent, type ProfileEvent } from '../../../../services/audiences/repartition/event';
-import { RepartitionProgress } from '../../../../services/audiences/repartition/repartitioner';
 import { type InRecord, type OutRecord } from '../../../../shared/kafka/port';
-import { retryingReads } from '../../../../shared/kafka/scan';
 import { AppError } from '../../../../shared/runtime/errors';
-import { createLog } from '../../../../shared/telemetry/log';
 import { eventually } from '../../../support/eventually';
 import { aRecord } from '../../../support/factories';
-import { fakeDeletions } from '../../../support/fakes';
 import { identify } from '../engine-under-test';
+import { processorUnderTest } from '../processor-under-test';
 
 /** What a process says of users while it does not get the events of their partition. */
 
@@ -64,8 +61,6 @@ async function partitionUnderTest() {
       return Promise.resolve({ records, next: offset + records.length, end, gone: false, era: '' });
     },
   };
-  const silentLog = createLog('test', 'silent');
-  const kafka = retryingReads(tryingKafka, silentLog, 1);
   const send = (records: OutRecord[]) => {
     for (const { topic, value, headers } of records) {
       if (topic !== 'messages') continue;
@@ -74,23 +69,13 @@ async function partitionUnderTest() {
     }
     return Promise.resolve();
   };
-  const processor = new PartitionProcessor({
-    kafka,
+  const processor = processorUnderTest({
+    kafka: tryingKafka,
     tryingKafka,
     producer: { send, close: () => Promise.resolve() } as never,
-    partition: 0,
-    partitions: 1,
     path,
     definitions: () => definitions,
-    deletions: fakeDeletions(),
-    progress: new RepartitionProgress(kafka, () => nowMs),
-    inherited: [],
     now: () => nowMs,
-    onRoom: () => undefined,
-    onFatal: (error) => {
-      throw error;
-    },
-    log: silentLog,
   });
   const definitions = new Definitions([PRO]);
   processors.push(processor);

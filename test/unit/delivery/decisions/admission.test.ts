@@ -15,25 +15,14 @@ import {
 } from '../../../../services/delivery/destinations/endpoint';
 import { type Delivery } from '../../../../shared/model/delivery';
 import { type RetryPlan } from '../../../../shared/model/retry-plan';
-import { aDelivery } from '../../../support/factories';
+import { aDelivery, anEndpoint } from '../../../support/factories';
 
 const NOW = 1_700_000_000_000;
 const TIERS = [10_000, 60_000, 300_000];
 const WINDOW = 14_400_000;
 const CONTEXT = { nowMs: NOW, tiersMs: TIERS, windowMs: WINDOW };
 
-const endpoint = (id: string): Endpoint => ({
-  id,
-  hash: `hash-${id}`,
-  lane: `dst/${id}`,
-  destinationId: 'dst',
-  destinationVersion: 1,
-  shards: 4,
-  origin: 'https://a.example',
-  path: '/',
-  staticHeaders: [],
-  secrets: [],
-});
+const endpoint = (id: string) => anEndpoint({ id, hash: `hash-${id}`, lane: `dst/${id}` });
 
 const lookup = (
   change: { enabled?: boolean; paused?: boolean; endpoints?: Endpoint[]; plan?: RetryPlan } = {},

@@ -166,6 +166,14 @@ test('whoever connects while a connection closes keeps the new one', async () =>
   expect(await asked).toBe('here');
 });
 
+test('a connection that is closed again and again adds no listeners to its socket', async () => {
+  const wire = await openWire();
+  const socket = connection.socket!;
+  for (let i = 0; i < 5; i++) await wire.close(new Error('away'));
+  await connection.disconnect();
+  expect(socket.listenerCount('connect')).toBe(0);
+});
+
 test('callers that connect at the same time share a socket', async () => {
   const wire = Wire.of(connection);
   await Promise.all([connection.connect(), wire.open(), connection.connect()]);

@@ -1,6 +1,6 @@
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
 import { type Bounds } from '../../../../shared/kafka/consumer/leaders';
-import { encodeNote } from '../../../../shared/kafka/consumer/last-commit';
+import { encodeNote } from '../../../../shared/kafka/consumer/commit-note';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import { idOf, type TopicPartition } from '../../../../shared/kafka/consumer/partition';
 import { createLog } from '../../../../shared/telemetry/log';
@@ -14,7 +14,7 @@ const LAST = { offset: 4, epoch: 0, timestamp: 1_000 };
 async function setUp(options: {
   committed?: number;
   metadata?: string;
-  log: Bounds & { led?: boolean; isDeleted?: boolean };
+  log: Bounds & { led?: boolean; topicId?: string | undefined };
   /** where the log departs from what was read; undefined: the look-up takes longer than the test */
   cutAt?: () => number | undefined;
   /** waits before the answer with the commits */
@@ -24,9 +24,10 @@ async function setUp(options: {
   const { metadata = '', log, cutAt = () => undefined, hold } = options;
   const missed: number[] = [];
   const cut: { offsets: number; from: number }[] = [];
-  const deleted: number[] = [];
+  const madeAgain: number[] = [];
   const restarted: { number: number; from: number }[] = [];
   const asked: TopicPartition[][] = [];
+  const session = { mayRead: true };
   let looks = 0;
   const led = <T>(found: T): Promise<T> => {
     looks++;
@@ -41,7 +42,7 @@ async function setUp(options: {
         const end = cutAt();
         return end === undefined ? new Promise(() => undefined) : led(end);
       },
-      isDeleted: () => log.isDeleted === true,
+      topicIdOf: () => log.topicId,
     },
     prefix: '',
     readCommitted: async (places) => {
@@ -51,11 +52,11 @@ async function setUp(options: {
         return { topic, partition, errorCode: 0, offset: options.committed ?? 5, metadata };
       });
     },
-    stopping: () => false,
+    mayRead: () => session.mayRead,
     onReadable: () => undefined,
     onExpired: (_, offsets) => missed.push(offsets),
     onCut: (_, { offsets, from }) => cut.push({ offsets, from }),
-    onDeleted: (_, offsets) => deleted.push(offsets),
+    onMadeAgain: (_, offsets) => madeAgain.push(offsets),
     onRestart: ({ number }, from) => restarted.push({ number, from }),
     log: createLog('test', 'silent'),
   });
@@ -64,8 +65,8 @@ async function setUp(options: {
     expect(assigned.partitions.has(ID)).toBe(true);
     return assigned.partitions.get(ID)!;
   });
-  const noted = { missed, cut, deleted, restarted, asked };
-  return { membership, assigned, partition, ...noted, looks: () => looks };
+  const noted = { missed, cut, madeAgain, restarted, asked };
+  return { membership, assigned, partition, session, ...noted, looks: () => looks };
 }
 
 test('a new owner asks for the commits of its new partitions alone', async () => {
@@ -97,15 +98,22 @@ test('a moving partition whose log was cut is claimed until its work is done', a
   expect(membership.draining.size).toBe(0);
 });
 
-test.each([
-  ['its topic was deleted: what was read of it is gone', true, [5]],
-  ['another member is to read it', false, []],
-])('a partition is released because %s', async (_, isDeleted, expected) => {
-  const { assigned, deleted } = await setUp({ log: { low: 0, high: 10, isDeleted } });
+test.each<[what: string, then: (string | undefined)[], expected: number[]]>([
+  ['moves to another member', ['a'], []],
+  ['moves while a broker lags behind and does not name its topic', [undefined, 'a'], []],
+  ['is left over when its topic is made again', ['b'], [5]],
+  ['had a topic that was deleted', [undefined], []],
+  ['had a topic that was deleted, and is made again', [undefined, undefined, 'b'], [5]],
+])('what was read of a partition that %s is gone, or not', async (_, then, expected) => {
+  const log: Parameters<typeof setUp>[0]['log'] = { low: 0, high: 10 };
+  const { assigned, partition, madeAgain } = await setUp({ log });
+  partition.position.askFrom({ topicId: 'a', epoch: 0 });
+  [log.topicId] = then;
   assigned.enter('member', new Map());
   assigned.letGo();
   expect(assigned.partitions.size).toBe(0);
-  expect(deleted).toEqual(expected);
+  for (log.topicId of then) assigned.noteTopics();
+  expect(madeAgain).toEqual(expected);
 });
 
 test('a cut partition without a leader goes on at its cut later, not at 0', async () => {
@@ -134,7 +142,7 @@ test('a partition that is taken back after a lost session is read, although its 
     let goOn: () => void = () => undefined;
     held = new Promise((resolve) => (goOn = resolve));
     let rests = true;
-    void assigned.goOnInRange(ID, partition, 4).then(() => (rests = false));
+    void assigned.goOnInRange(ID, partition).then(() => (rests = false));
     await jest.advanceTimersByTimeAsync(0);
     expect([looks(), rests]).toEqual([1, true]);
     assigned.enter('a new member', new Map([[ID, PLACE]]));
@@ -159,7 +167,7 @@ test('after the end of the consumer nothing is looked up any more', async () => 
     fails = true;
     const more = { topic: 't', number: 7 };
     assigned.enter('member', new Map([PLACE, more].map((place) => [idOf(place), place])));
-    void assigned.goOnInRange(ID, partition, 4);
+    void assigned.goOnInRange(ID, partition);
     await jest.advanceTimersByTimeAsync(1_000);
     const before = [asked.length, looks()];
     assigned.end();
@@ -196,7 +204,7 @@ describe('a fetch that finds no record', () => {
       log: { low: 0, high: 2 },
       cutAt: () => 2,
     });
-    await assigned.goOnInRange(ID, partition, 4);
+    await assigned.goOnInRange(ID, partition);
     expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([
       [{ offsets: 3, from: 2 }],
       2,
@@ -209,7 +217,7 @@ describe('a fetch that finds no record', () => {
       cutAt: () => 1,
     });
     // The record at offset 4 was read.
-    await assigned.goOnInRange(ID, partition, 4);
+    await assigned.goOnInRange(ID, partition);
     expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([
       [{ offsets: 4, from: 1 }],
       1,
@@ -218,13 +226,13 @@ describe('a fetch that finds no record', () => {
 
   test('at the end of a log that is whole asks again', async () => {
     const { assigned, partition, cut } = await setUp({ log: { low: 0, high: 5 } });
-    await assigned.goOnInRange(ID, partition, 4);
+    await assigned.goOnInRange(ID, partition);
     expect([cut, partition.position.fetchFrom]).toEqual([[], 4]);
   });
 
   test('before the start of the log goes on there, which is no cut', async () => {
     const { assigned, partition, cut } = await setUp({ log: { low: 8, high: 10 } });
-    await assigned.goOnInRange(ID, partition, 4);
+    await assigned.goOnInRange(ID, partition);
     expect([cut, partition.position.fetchFrom]).toEqual([[], 8]);
   });
 });
@@ -240,7 +248,7 @@ test('deferred records that retention has deleted are reported, and not read aga
   log.low = 4;
   assigned.readDeferred();
   expect(partition.position.fetchFrom).toBe(0);
-  await assigned.goOnInRange(ID, partition, 0);
+  await assigned.goOnInRange(ID, partition);
   expect(missed).toEqual([2]);
   expect([partition.position.fetchFrom, partition.offsets.committable]).toEqual([6, 6]);
 });
@@ -258,15 +266,17 @@ test('a session that was in doubt, and is not lost, reads on at handed back reco
 });
 
 test('a partition whose start was looked up while the session was in doubt waits for it', async () => {
-  const { assigned } = await setUp({ log: { low: 0, high: 10 } });
+  const { assigned, session } = await setUp({ log: { low: 0, high: 10 } });
   const more = { topic: 't', number: 7 };
   assigned.enter('member', new Map([PLACE, more].map((place) => [idOf(place), place])));
+  session.mayRead = false;
   assigned.drainAll('fence');
   const partition = await eventually(() => {
     expect(assigned.partitions.has(idOf(more))).toBe(true);
     return assigned.partitions.get(idOf(more))!;
   });
   expect(partition.draining).toBe(true);
+  session.mayRead = true;
   assigned.reopenAll();
   expect(partition.draining).toBe(false);
 });

@@ -111,8 +111,8 @@ async function setUp({ rack = '' } = {}) {
       events.push('cut');
       return lookUp;
     },
-    onOutOfRange: (_, __, offset) => {
-      events.push(`out of range ${String(offset)}`);
+    onOutOfRange: (_, { position }) => {
+      events.push(`out of range ${String(position.fetchFrom)}`);
       return lookUp;
     },
     onTurn: () => undefined,

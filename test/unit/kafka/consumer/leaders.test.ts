@@ -1,5 +1,6 @@
 import { type FoundOffset } from '../../../../shared/kafka/protocol/offset-requests';
 import { EARLIEST, LATEST } from '../../../../shared/kafka/protocol/offset-requests';
+import { type LogBrokers } from '../../../../shared/kafka/consumer/brokers';
 import { Leaders } from '../../../../shared/kafka/consumer/leaders';
 
 /** Where a log departs from what was read of it, by the answers of its leader. */
@@ -44,38 +45,29 @@ test.each([
   await expect(leaders.endOfKnown(PLACE, READ)).rejects.toThrow('no end of an epoch');
 });
 
+/** Leaders of `t` that answer only what they know of topics. */
+function leadersWith(metadata: LogBrokers['metadata']): Leaders {
+  const unasked = () => Promise.reject(new Error('not asked'));
+  return new Leaders({ metadata, listOffsets: unasked, epochEnd: unasked }, ['t']);
+}
+
 test('a refresh returns other topics too, although another refresh without them ends with it', async () => {
-  const leaders = new Leaders(
-    {
-      metadata: (topics) => {
-        const partitions = [{ leader: 1, epoch: 4 }];
-        const read = topics.map((name) => [name, { errorCode: 0, id: name, partitions }] as const);
-        return Promise.resolve(new Map(read));
-      },
-      listOffsets: () => Promise.reject(new Error('not asked')),
-      epochEnd: () => Promise.reject(new Error('not asked')),
-    },
-    ['t'],
-  );
+  const leaders = leadersWith((topics) => {
+    const partitions = [{ leader: 1, epoch: 4 }];
+    const read = topics.map((name) => [name, { errorCode: 0, id: name, partitions }] as const);
+    return Promise.resolve(new Map(read));
+  });
   const [read] = await Promise.all([leaders.refresh(['other']), leaders.refresh()]);
   expect([...read.keys()]).toEqual(['t', 'other']);
 });
 
 test.each([
-  ['has this id', { errorCode: 0, id: 'a' }, 'a', false],
-  ['has another id', { errorCode: 0, id: 'b' }, 'a', true],
-  ['is missing', { errorCode: 3, id: '' }, 'a', true],
-  ['may not be read now', { errorCode: 29, id: '' }, 'a', false],
-  ['was never read', { errorCode: 0, id: 'b' }, '', false],
-])('whether a topic was deleted, if it %s', async (_, topic, id, expected) => {
-  const leaders = new Leaders(
-    {
-      metadata: () => Promise.resolve(new Map([['t', { ...topic, partitions: [] }]])),
-      listOffsets: () => Promise.reject(new Error('not asked')),
-      epochEnd: () => Promise.reject(new Error('not asked')),
-    },
-    ['t'],
-  );
+  [0, 'a'],
+  [3, undefined],
+  [29, undefined],
+])('metadata with error %i for a topic names it: %s', async (errorCode, expected) => {
+  const topic = { errorCode, id: 'a', partitions: [] };
+  const leaders = leadersWith(() => Promise.resolve(new Map([['t', topic]])));
   await leaders.refresh();
-  expect(leaders.isDeleted('t', id)).toBe(expected);
+  expect(leaders.topicIdOf('t')).toBe(expected);
 });

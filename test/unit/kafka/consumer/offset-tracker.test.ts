@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/last-commit';
+import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/commit-note';
 import { OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
 import { cases } from '../../../support/cases';
 

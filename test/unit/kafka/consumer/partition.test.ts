@@ -1,4 +1,4 @@
-import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/last-commit';
+import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/commit-note';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 
 /** Returns a partition from offset 0 on, with its first records taken. */

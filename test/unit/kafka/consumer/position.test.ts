@@ -1,4 +1,4 @@
-import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/last-commit';
+import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/commit-note';
 import { Position } from '../../../../shared/kafka/consumer/position';
 import { type RecordName } from '../../../../shared/kafka/record-name';
 

@@ -1,9 +1,9 @@
 import { SESSION_MS } from '../../../../shared/kafka/consumer/membership';
 import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { randomOf } from '../../../../tools/harness/random';
-import { ModelBrokers } from '../group/model-brokers';
+import { alive, ModelBrokers } from '../group/model-brokers';
 import { modelConsumer, worldOf } from '../group/model-consumer';
-import { VirtualTime } from '../group/virtual-time';
+import { inVirtualTime } from '../group/virtual-time';
 
 /**
  * A process stands still for longer than its session: it starts no record before its coordinator
@@ -12,19 +12,12 @@ import { VirtualTime } from '../group/virtual-time';
 
 const STALL_MS = SESSION_MS + 1_000;
 
-let time: VirtualTime;
-beforeEach(() => {
-  time = new VirtualTime();
-  time.install();
-});
-afterEach(() => VirtualTime.uninstall());
-
-const pass = (ms: number) => time.run(time.now + ms, () => false);
+const time = inVirtualTime();
 
 /** A member that is idle. Its handler may be busy. */
 async function setUp() {
   const world = worldOf(time, randomOf(1), { partitions: 1, records: 0 });
-  const brokers = new ModelBrokers(world, { dead: false, awayUntil: 0, unheardUntil: 0 });
+  const brokers = new ModelBrokers(world, alive());
   const held: { answers: (() => void)[] | undefined } = { answers: undefined };
   const openFetches = brokers.openFetches.bind(brokers);
   brokers.openFetches = async () => {
@@ -48,7 +41,7 @@ async function setUp() {
     },
   });
   void consumption.start();
-  await pass(10_000);
+  await time.pass(10_000);
   const append = () => world.logs.get('t/0')!.append(1, () => Math.floor(time.now));
   const stand = () => {
     unheard.length = 0;
@@ -68,7 +61,7 @@ test('nor one of a fetch that was answered meanwhile', async () => {
   // Answers are read before timers run.
   for (const answer of held.answers.splice(0)) answer();
   held.answers = undefined;
-  await pass(5_000);
+  await time.pass(5_000);
   expect(unheard).toHaveLength(1);
   expect(unheard[0]).toBeLessThan(SESSION_MS);
 });
@@ -77,11 +70,11 @@ test('nor one that it held back, when there is room again', async () => {
   const { consumption, unheard, append, stand, busy } = await setUp();
   busy();
   append();
-  await pass(500);
+  await time.pass(500);
   expect(unheard.length).toBeGreaterThan(0);
   stand();
   consumption.resume();
-  await pass(5_000);
+  await time.pass(5_000);
   expect(unheard).toHaveLength(1);
   expect(unheard[0]).toBeLessThan(SESSION_MS);
 });
@@ -99,9 +92,9 @@ test('and an answer from before the stall proves nothing', async () => {
   stand();
   append();
   // Its timers run before the answer is read.
-  await pass(50);
+  await time.pass(50);
   deliver!();
-  await pass(5_000);
+  await time.pass(5_000);
   expect(unheard).toHaveLength(1);
   expect(unheard[0]).toBeLessThan(SESSION_MS);
 });
@@ -126,7 +119,7 @@ test('nor does an assignment from before the stall', async () => {
   for (let i = 0; i < 50; i++) await Promise.resolve();
   for (const answer of held.answers.splice(0)) answer();
   held.answers = undefined;
-  await pass(5_000);
+  await time.pass(5_000);
   expect(unheard).toHaveLength(1);
   expect(unheard[0]).toBeLessThan(SESSION_MS);
 });

@@ -1,91 +1,65 @@
-import { type OpenRecord } from '../../../../shared/kafka/port';
 import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { randomOf } from '../../../../tools/harness/random';
-import { ModelBrokers } from '../group/model-brokers';
-import { modelConsumer, worldOf } from '../group/model-consumer';
-import { VirtualTime } from '../group/virtual-time';
+import { startMember, worldOf } from '../group/model-consumer';
+import { ended, inVirtualTime } from '../group/virtual-time';
 
 /** What a consumer does while it stops, and a record is in flight for longer than a session. */
 
 const IN_FLIGHT_MS = 20_000;
 const PARTITIONS = 4;
 
-let time: VirtualTime;
-beforeEach(() => {
-  time = new VirtualTime();
-  time.install();
-});
-afterEach(() => VirtualTime.uninstall());
+const time = inVirtualTime();
 
 /** A group with one member, which has taken one record of each partition. */
 async function setUp() {
   const world = worldOf(time, randomOf(1), { partitions: PARTITIONS, records: 1 });
-  const start = () => {
-    const open: OpenRecord[] = [];
-    const brokers = new ModelBrokers(world, { dead: false, awayUntil: 0, unheardUntil: 0 });
-    const consumption = modelConsumer(brokers, {
-      topics: ['t'],
-      onRecord: (record) => {
-        open.push(record);
-        return 'accepted';
-      },
-    });
-    void consumption.start();
-    return { consumption, open, brokers };
-  };
-  const first = start();
+  const first = startMember(world);
   await time.run(60_000, () => first.open.length === PARTITIONS);
-  const stop = (deadlineMs: number) => {
-    let isOver = false;
-    void first.consumption.stop(deadlineMs).then(() => (isOver = true));
-    return () => isOver;
-  };
+  const stop = (deadlineMs: number) => ended(first.consumption.stop(deadlineMs));
   const committed = (number: number) => world.coordinator.committed.get(`t/${String(number)}`);
-  return { world, first, start, stop, committed };
+  return { world, first, stop, committed };
 }
-
-const pass = (ms: number) => time.run(time.now + ms, () => false);
 
 test('it stays a member, and commits the record when it is done', async () => {
   const { world, first, stop, committed } = await setUp();
   const [slow, ...others] = first.open;
   const isOver = stop(30_000);
   for (const record of others) record.done();
-  await pass(IN_FLIGHT_MS);
+  await time.pass(IN_FLIGHT_MS);
   expect(world.coordinator.has(first.brokers.memberId)).toBe(true);
-  for (const { partition } of others) expect(committed(partition)).toMatchObject({ offset: '1' });
+  for (const { partition } of others) expect(committed(partition)).toMatchObject({ offset: 1 });
   slow!.done();
   await time.run(time.now + 2_000, isOver);
   expect([isOver(), committed(slow!.partition)?.offset, world.coordinator.members.length]).toEqual([
     true,
-    '1',
+    1,
     0,
   ]);
 });
 
 test('another member soon reads the partitions without a record in flight', async () => {
-  const { world, first, start, stop } = await setUp();
+  const { world, first, stop } = await setUp();
   for (const record of first.open.splice(0)) record.done();
-  const second = start();
-  await pass(5_000);
+  const second = startMember(world);
+  await time.pass(5_000);
   const append = () => world.logs.forEach((log) => log.append(1, () => time.now));
   append();
   // A model broker answers an idle fetch at its end only.
-  await pass(6_000);
+  await time.pass(6_000);
   const [slow, fast] = first.open;
   expect([first.open.length, second.open.length]).toEqual([2, 2]);
   const isOver = stop(30_000);
   fast!.done();
-  await pass(5_000);
+  await time.pass(5_000);
   append();
-  await pass(1_000);
+  await time.pass(1_000);
   const read = () =>
     second.open.map(({ partition, offset }) => `${String(partition)}/${String(offset)}`);
   expect(read()).toContain(`${String(fast!.partition)}/2`);
   expect(read()).not.toContain(`${String(slow!.partition)}/2`);
   slow!.done();
   await time.run(time.now + 2_000, isOver);
-  await pass(1_000);
+  await time.pass(1_000);
   expect(read()).toContain(`${String(slow!.partition)}/2`);
   expect(new Set(read()).size).toBe(second.open.length);
   await time.run(time.now + 2_000, ended(second.consumption.stop(0)));
@@ -93,17 +67,17 @@ test('another member soon reads the partitions without a record in flight', asyn
 
 test('it does not wait for commits of a topic that was deleted', async () => {
   const { world, first, stop, committed } = await setUp();
-  await pass(1_000);
+  await time.pass(1_000);
   world.counts.delete('t');
   for (const record of first.open) record.done();
   const isOver = stop(30_000);
   await time.run(time.now + 2_000, isOver);
-  expect([isOver(), committed(0)?.offset]).toEqual([true, '0']);
+  expect([isOver(), committed(0)?.offset]).toEqual([true, 0]);
 });
 
 test('it waits for commits of a topic that only its coordinator does not know yet', async () => {
   const { first, stop, committed } = await setUp();
-  await pass(1_000);
+  await time.pass(1_000);
   const { group } = first.brokers;
   const { commit } = group;
   const knowsAt = time.now + 3_000;
@@ -115,12 +89,5 @@ test('it waits for commits of a topic that only its coordinator does not know ye
   for (const record of first.open) record.done();
   const isOver = stop(30_000);
   await time.run(knowsAt + 2_000, isOver);
-  expect([isOver(), committed(0)?.offset]).toEqual([true, '1']);
+  expect([isOver(), committed(0)?.offset]).toEqual([true, 1]);
 });
-
-/** @returns whether the work has ended */
-function ended(work: Promise<unknown>): () => boolean {
-  let over = false;
-  void work.then(() => (over = true));
-  return () => over;
-}

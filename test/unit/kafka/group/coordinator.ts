@@ -1,3 +1,11 @@
+import { ERROR, KafkaError } from '../../../../shared/kafka/protocol/error-codes';
+import {
+  type CommittedPartition,
+  type JoinAnswer,
+  type MemberAssignment,
+  type MemberId,
+  type OutCommit,
+} from '../../../../shared/kafka/protocol/group-requests';
 import { type Random } from '../../../../tools/harness/random';
 import { SESSION_MS } from '../../../../shared/kafka/consumer/membership';
 import { type VirtualTime } from './virtual-time';
@@ -6,27 +14,19 @@ import { type VirtualTime } from './virtual-time';
 
 const REBALANCE_MS = 15_000;
 
-export interface Joined {
-  memberId: string;
-  generation: number;
-  leaderId: string;
-  /** only for the leader; empty for others */
-  members: { memberId: string; memberMetadata: Buffer }[];
-}
-
 interface Member {
   memberId: string;
   metadata: Buffer;
   heardAt: number;
   assignment: Buffer;
   /** waits for all others to join */
-  join?: ((joined: Joined) => void) | undefined;
+  join?: ((joined: JoinAnswer) => void) | undefined;
   refuse?: ((error: Error) => void) | undefined;
   /** waits for the leader's assignment */
   sync?: { resolve: (assignment: Buffer) => void; reject: (error: Error) => void } | undefined;
 }
 
-const refusal = (type: string) => Object.assign(new Error(type), { type, retriable: true });
+const refusal = (errorCode: number) => new KafkaError('the coordinator', errorCode);
 
 export class Coordinator {
   state: 'Empty' | 'PreparingRebalance' | 'CompletingRebalance' | 'Stable' = 'Empty';
@@ -38,7 +38,7 @@ export class Coordinator {
   #names = 0;
   #deadline = 0;
   /** by topic/partition */
-  readonly committed = new Map<string, { offset: string; metadata: string }>();
+  readonly committed = new Map<string, Pick<CommittedPartition, 'offset' | 'metadata'>>();
   /** called after each complete assignment */
   onStable: () => void = () => undefined;
 
@@ -64,9 +64,9 @@ export class Coordinator {
     return id;
   }
 
-  join(id: string, metadata: Buffer): Promise<Joined> {
+  join(id: string, metadata: Buffer): Promise<JoinAnswer> {
     if (!this.#expected.delete(id) && !this.#members.has(id)) {
-      return Promise.reject(refusal('UNKNOWN_MEMBER_ID'));
+      return Promise.reject(refusal(ERROR.unknownMember));
     }
     const known = this.#members.get(id);
     const member: Member = known ?? {
@@ -85,18 +85,14 @@ export class Coordinator {
     });
   }
 
-  sync(
-    memberId: string,
-    generation: number,
-    assignments: { memberId: string; memberAssignment: Buffer }[] | undefined,
-  ) {
-    const member = this.#check(memberId, generation);
-    if (this.state === 'PreparingRebalance') throw refusal('REBALANCE_IN_PROGRESS');
-    if (assignments) {
+  /** @param assignments of the leader; empty from others */
+  sync(id: MemberId, assignments: readonly MemberAssignment[]): Promise<Buffer> {
+    const member = this.#check(id);
+    if (this.state === 'PreparingRebalance') throw refusal(ERROR.rebalancing);
+    if (assignments.length > 0) {
       for (const each of this.#members.values()) {
         each.assignment =
-          assignments.find((one) => one.memberId === each.memberId)?.memberAssignment ??
-          Buffer.alloc(0);
+          assignments.find((one) => one.memberId === each.memberId)?.assignment ?? Buffer.alloc(0);
       }
       this.state = 'Stable';
       this.onStable();
@@ -109,35 +105,33 @@ export class Coordinator {
     return new Promise<Buffer>((resolve, reject) => (member.sync = { resolve, reject }));
   }
 
-  heartbeat(memberId: string, generation: number): void {
-    this.#check(memberId, generation).heardAt = this.time.now;
-    if (this.state !== 'Stable') throw refusal('REBALANCE_IN_PROGRESS');
+  heartbeat(id: MemberId): void {
+    this.#check(id).heardAt = this.time.now;
+    if (this.state !== 'Stable') throw refusal(ERROR.rebalancing);
   }
 
-  commit(
-    memberId: string,
-    generation: number,
-    offsets: readonly { id: string; offset: string; metadata: string }[],
-  ): void {
-    this.#check(memberId, generation).heardAt = this.time.now;
-    if (this.state === 'CompletingRebalance') throw refusal('REBALANCE_IN_PROGRESS');
-    for (const { id, offset, metadata } of offsets) this.committed.set(id, { offset, metadata });
+  commit(id: MemberId, commits: readonly OutCommit[]): void {
+    this.#check(id).heardAt = this.time.now;
+    if (this.state === 'CompletingRebalance') throw refusal(ERROR.rebalancing);
+    for (const { topic, partition, offset, metadata } of commits) {
+      this.committed.set(`${topic}/${String(partition)}`, { offset, metadata });
+    }
   }
 
   leave(memberId: string): void {
     const member = this.#members.get(memberId);
     if (!member) return;
     this.#members.delete(memberId);
-    member.refuse?.(refusal('UNKNOWN_MEMBER_ID'));
-    member.sync?.reject(refusal('UNKNOWN_MEMBER_ID'));
+    member.refuse?.(refusal(ERROR.unknownMember));
+    member.sync?.reject(refusal(ERROR.unknownMember));
     if (this.state === 'PreparingRebalance') this.#completeIfAll();
     else this.#prepare();
   }
 
-  #check(memberId: string, generation: number): Member {
+  #check({ memberId, generation }: MemberId): Member {
     const member = this.#members.get(memberId);
-    if (!member) throw refusal('UNKNOWN_MEMBER_ID');
-    if (generation !== this.generation) throw refusal('ILLEGAL_GENERATION');
+    if (!member) throw refusal(ERROR.unknownMember);
+    if (generation !== this.generation) throw refusal(ERROR.illegalGeneration);
     return member;
   }
 
@@ -145,7 +139,7 @@ export class Coordinator {
     this.state = 'PreparingRebalance';
     this.#deadline = this.time.now + REBALANCE_MS;
     for (const member of this.#members.values()) {
-      member.sync?.reject(refusal('REBALANCE_IN_PROGRESS'));
+      member.sync?.reject(refusal(ERROR.rebalancing));
       member.sync = undefined;
     }
     this.#completeIfAll();
@@ -158,14 +152,15 @@ export class Coordinator {
     this.state = 'CompletingRebalance';
     this.generation++;
     if (!this.#members.has(this.leaderId)) this.leaderId = members[0]?.memberId ?? '';
-    const all = members.map(({ memberId, metadata }) => ({ memberId, memberMetadata: metadata }));
+    const all = members.map(({ memberId, metadata }) => ({ memberId, metadata }));
     for (const member of members) {
       const { memberId, join } = member;
       member.join = undefined;
       member.refuse = undefined;
       member.heardAt = this.time.now;
       const [generation, leaderId] = [this.generation, this.leaderId];
-      join?.({ memberId, generation, leaderId, members: memberId === leaderId ? all : [] });
+      const known = memberId === leaderId ? all : [];
+      join?.({ errorCode: 0, memberId, generation, leaderId, members: known });
     }
   }
 

@@ -4,12 +4,13 @@ import { OTHERS_RETURN_MS } from '../../../../shared/kafka/client/connection';
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { ByteReader } from '../../../../shared/kafka/protocol/bytes';
 import { decodeAssignment } from '../../../../shared/kafka/protocol/group-requests';
+import { createLog, type Log } from '../../../../shared/telemetry/log';
 import { randomOf, type Random } from '../../../../tools/harness/random';
 import { Coordinator } from './coordinator';
-import { type Fate, ModelBrokers, type World } from './model-brokers';
+import { alive, type Fate, ModelBrokers, type World } from './model-brokers';
 import { modelConsumer } from './model-consumer';
 import { ModelLog } from './model-log';
-import { VirtualTime } from './virtual-time';
+import { ended, VirtualTime } from './virtual-time';
 
 /**
  * Simulates a group of processes that join and leave on a schedule derived from a seed: the real
@@ -77,12 +78,19 @@ export class GroupWorld {
   /** rounds that left a partition without an owner, by id */
   readonly #unowned = new Map<string, number>();
   #changedAt = 0;
+  /** Without cuts, none may be reported. */
+  readonly #log: Log;
 
   constructor(
     seed: number,
     private readonly options: Options,
   ) {
     this.#time.install();
+    this.#log = createLog('model', options.cuts ? 'silent' : 'error', {
+      write: (line) => {
+        if (line.includes('consumer.log_cut')) this.problems.push(`a cut is reported: ${line}`);
+      },
+    });
     const random = (this.#random = randomOf(seed));
     this.#coordinator = new Coordinator(this.#time, random);
     this.#coordinator.onStable = () => this.#countRound();
@@ -101,7 +109,7 @@ export class GroupWorld {
     };
     for (const id of this.#ids()) {
       this.#logs.set(id, new ModelLog());
-      if (random.next() < 0.3) this.#coordinator.committed.set(id, { offset: '0', metadata: '' });
+      if (random.next() < 0.3) this.#coordinator.committed.set(id, { offset: 0, metadata: '' });
     }
     if (random.next() < 0.5) this.#produce();
   }
@@ -112,7 +120,7 @@ export class GroupWorld {
     this.#join();
     for (let steps = random.between(1, 7); steps > 0 && !this.options.pauses; steps--) {
       const gapMs = random.one([0, 50, 400, 1_000, 3_000, SESSION_MS]);
-      await this.#time.run(this.#time.now + random.between(0, gapMs), () => false);
+      await this.#time.pass(random.between(0, gapMs));
       if (this.options.cuts && random.next() < 0.5) this.#cutSome();
       else if (this.options.grows && random.next() < 0.3) this.#grow();
       else this.#step();
@@ -128,10 +136,8 @@ export class GroupWorld {
     if (!settled) this.problems.push(`not settled: ${this.#unsettled().join(', ')}`);
     // All members leave now, one after the other.
     this.#coordinator.onStable = () => undefined;
-    const ended = Promise.all(this.#processes.map(({ consumption }) => consumption.stop(0)));
-    let over = false;
-    void ended.then(() => (over = true));
-    await this.#time.run(this.#time.now + 1_000, () => over);
+    const stopped = Promise.all(this.#processes.map(({ consumption }) => consumption.stop(0)));
+    await this.#time.run(this.#time.now + 1_000, ended(stopped));
     return this.problems;
   }
 
@@ -141,7 +147,7 @@ export class GroupWorld {
     for (let members = random.between(1, 3); members > 0; members--) this.#join();
     await this.#time.run(this.#time.now + SETTLED_WITHIN_MS, () => this.#isSettled());
     this.#produce();
-    await this.#time.run(this.#time.now + random.between(0, 1_000), () => false);
+    await this.#time.pass(random.between(0, 1_000));
     const endsAt = this.#time.now + SESSION_MS + random.between(500, 40_000);
     for (const { fate } of this.#processes) fate.awayUntil = endsAt + random.between(0, 1_500);
     // A process that has started in the pause joins later.
@@ -265,19 +271,20 @@ export class GroupWorld {
     const random = this.#random;
     const early = this.options.mixed && random.next() < 0.5;
     const name = `member-${String(this.#processes.length)}`;
-    const fate: Fate = { dead: false, awayUntil: 0, unheardUntil: 0 };
+    const fate = alive();
     const read = new Set<string>();
     const topics = [...this.#world.counts.keys()].filter((topic) => topic !== 'late' || !early);
     const handlerMs = random.one([0, 30, 700, 9_000]);
     const brokers = new ModelBrokers(this.#world, fate);
-    const consumption: KafkaConsumption = modelConsumer(brokers, {
+    const options = {
       topics,
-      onRecord: (record) => {
+      onRecord: (record: OpenRecord) => {
         this.#taken(process, record, random.between(0, handlerMs));
-        return 'accepted';
+        return 'accepted' as const;
       },
-      onFatal: (error) => this.problems.push(String(error)),
-    });
+      onFatal: (error: unknown) => this.problems.push(String(error)),
+    };
+    const consumption: KafkaConsumption = modelConsumer(brokers, options, this.#log);
     const process: Process = {
       name,
       fate,

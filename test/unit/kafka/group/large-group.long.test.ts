@@ -1,8 +1,8 @@
 import { type OpenRecord } from '../../../../shared/kafka/port';
 import { randomOf } from '../../../../tools/harness/random';
-import { ModelBrokers } from './model-brokers';
+import { alive, ModelBrokers } from './model-brokers';
 import { modelConsumer, worldOf } from './model-consumer';
-import { VirtualTime } from './virtual-time';
+import { inVirtualTime } from './virtual-time';
 
 /**
  * The rounds that one more member costs a large group, on models of the brokers.
@@ -10,12 +10,7 @@ import { VirtualTime } from './virtual-time';
 
 const [PARTITIONS, MEMBERS] = [1_000, 50];
 
-let time: VirtualTime;
-beforeEach(() => {
-  time = new VirtualTime();
-  time.install();
-});
-afterEach(() => VirtualTime.uninstall());
+const time = inVirtualTime();
 
 /** Starts a group whose members release a partition up to `slowestMs` after its revocation. */
 function group(slowestMs: number) {
@@ -24,7 +19,7 @@ function group(slowestMs: number) {
   const { coordinator } = world;
   const join = () => {
     const open = new Set<OpenRecord>();
-    const brokers = new ModelBrokers(world, { dead: false, awayUntil: 0, unheardUntil: 0 });
+    const brokers = new ModelBrokers(world, alive());
     const consumption = modelConsumer(brokers, {
       topics: ['t'],
       onRecord: (record) => {
@@ -66,7 +61,7 @@ test.each([
     expect(await time.run(60_000, () => coordinator.members.length === MEMBERS && settled())).toBe(
       true,
     );
-    await time.run(time.now + 60_000, () => false);
+    await time.pass(60_000);
     const before = coordinator.generation;
     join();
     await time.run(time.now + 1_000, () => coordinator.members.length > MEMBERS);

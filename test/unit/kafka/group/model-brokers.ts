@@ -3,7 +3,7 @@ import {
   type FetchConnection,
   type GroupRequests,
 } from '../../../../shared/kafka/consumer/brokers';
-import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
+import { ERROR, KafkaError } from '../../../../shared/kafka/protocol/error-codes';
 import {
   type FetchedPartition,
   type FetchInput,
@@ -40,6 +40,11 @@ export interface Fate {
   unheardUntil: number;
 }
 
+/** Returns the fate of a process that lives and reaches all brokers. */
+export function alive(): Fate {
+  return { dead: false, awayUntil: 0, unheardUntil: 0 };
+}
+
 const NODE = 1;
 const FENCED_EPOCH = 74;
 const UNKNOWN_EPOCH = 75;
@@ -47,12 +52,6 @@ const UNKNOWN_TOPIC_ID = 100;
 const MOST_IN_A_FETCH = 5;
 /** A request without an answer fails after this time. */
 const ANSWER_WITHIN_MS = 5_000;
-const CODES: Readonly<Record<string, number>> = {
-  UNKNOWN_MEMBER_ID: ERROR.unknownMember,
-  ILLEGAL_GENERATION: ERROR.illegalGeneration,
-  REBALANCE_IN_PROGRESS: ERROR.rebalancing,
-};
-
 const never = new Promise<never>(() => undefined);
 
 export class ModelBrokers implements ConsumerBrokers {
@@ -180,10 +179,9 @@ export class ModelBrokers implements ConsumerBrokers {
         answer = await work();
         this.heardAt = this.world.time.now;
       } catch (error) {
-        const errorCode = CODES[(error as { type: string }).type];
-        if (errorCode === undefined) throw error;
-        if (errorCode === ERROR.rebalancing) this.heardAt = this.world.time.now;
-        answer = refused(errorCode);
+        if (!(error instanceof KafkaError)) throw error;
+        if (error.errorCode === ERROR.rebalancing) this.heardAt = this.world.time.now;
+        answer = refused(error.errorCode);
       }
       await this.#reachCoordinator(0);
       return answer;
@@ -200,41 +198,24 @@ export class ModelBrokers implements ConsumerBrokers {
         }
         this.memberId = memberId;
         return ask(
-          async () => {
-            const { members, ...joined } = await coordinator.join(memberId, metadata);
-            const known = members.map(({ memberId: id, memberMetadata }) => {
-              return { memberId: id, metadata: memberMetadata };
-            });
-            return { ...joined, members: known, errorCode: 0 };
-          },
+          () => coordinator.join(memberId, metadata),
           (errorCode) => ({ ...none, errorCode }),
         );
       },
-      sync: ({ memberId, generation }, assignments) => {
-        const given = assignments.map(({ memberId: id, assignment }) => {
-          return { memberId: id, memberAssignment: assignment };
-        });
-        return ask(
-          async () => ({
-            errorCode: 0,
-            assignment: await coordinator.sync(
-              memberId,
-              generation,
-              given.length > 0 ? given : undefined,
-            ),
-          }),
+      sync: (member, assignments) =>
+        ask(
+          async () => ({ errorCode: 0, assignment: await coordinator.sync(member, assignments) }),
           (errorCode) => ({ errorCode, assignment: Buffer.alloc(0) }),
-        );
-      },
-      heartbeat: ({ memberId, generation }) =>
+        ),
+      heartbeat: (member) =>
         ask(
           () => {
-            coordinator.heartbeat(memberId, generation);
+            coordinator.heartbeat(member);
             return 0;
           },
           (errorCode) => errorCode,
         ),
-      commit: ({ memberId, generation }, commits) => {
+      commit: (member, commits) => {
         const exists = ({ topic, partition }: { topic: string; partition: number }) =>
           partition < (this.world.counts.get(topic) ?? 0);
         const answers = (errorCode: number) =>
@@ -243,10 +224,7 @@ export class ModelBrokers implements ConsumerBrokers {
             return { topic, partition, errorCode: errorCode || (known ? 0 : ERROR.unknownTopic) };
           });
         return ask(() => {
-          const entries = commits.filter(exists).map(({ topic, partition, offset, metadata }) => {
-            return { id: `${topic}/${String(partition)}`, offset: String(offset), metadata };
-          });
-          coordinator.commit(memberId, generation, entries);
+          coordinator.commit(member, commits.filter(exists));
           return answers(0);
         }, answers);
       },
@@ -254,8 +232,8 @@ export class ModelBrokers implements ConsumerBrokers {
         await this.#answer(this.#slowMs);
         const partitions = places.map(({ topic, number: partition }) => {
           const found = coordinator.committed.get(`${topic}/${String(partition)}`);
-          const { offset = '-1', metadata = '' } = found ?? {};
-          return { topic, partition, errorCode: 0, offset: Number(offset), metadata };
+          const { offset = -1, metadata = '' } = found ?? {};
+          return { topic, partition, errorCode: 0, offset, metadata };
         });
         return { errorCode: 0, partitions };
       },

@@ -1,11 +1,11 @@
 import { type Admin } from 'kafkajs';
 import { type ConsumerBrokers } from '../../../../shared/kafka/consumer/brokers';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
-import { type ConsumeOptions } from '../../../../shared/kafka/port';
-import { createLog } from '../../../../shared/telemetry/log';
+import { type ConsumeOptions, type OpenRecord } from '../../../../shared/kafka/port';
+import { createLog, type Log } from '../../../../shared/telemetry/log';
 import { type Random } from '../../../../tools/harness/random';
 import { Coordinator } from './coordinator';
-import { type World } from './model-brokers';
+import { alive, ModelBrokers, type World } from './model-brokers';
 import { ModelLog } from './model-log';
 import { type VirtualTime } from './virtual-time';
 
@@ -13,6 +13,7 @@ import { type VirtualTime } from './virtual-time';
 export function modelConsumer(
   brokers: ConsumerBrokers,
   options: Pick<ConsumeOptions, 'topics' | 'onRecord'> & Partial<ConsumeOptions>,
+  log: Log = createLog('model', 'silent'),
 ): KafkaConsumption {
   const parts = {
     brokers,
@@ -22,13 +23,28 @@ export function modelConsumer(
     rack: '',
     wait: { maxWaitTime: 100, minBytes: 1 },
     maxBytesPerPartition: 1_000,
-    appendedAt: () => Promise.resolve(undefined),
-    log: createLog('model', 'silent'),
+    recordAt: () => Promise.resolve(undefined),
+    log,
   };
   const onFatal = (error: unknown) => {
     throw error;
   };
   return new KafkaConsumption(parts, { group: 'model', onFatal, ...options });
+}
+
+/** Starts a member that reads `t`, and whose records stay open. */
+export function startMember(world: World) {
+  const open: OpenRecord[] = [];
+  const brokers = new ModelBrokers(world, alive());
+  const consumption = modelConsumer(brokers, {
+    topics: ['t'],
+    onRecord: (record) => {
+      open.push(record);
+      return 'accepted';
+    },
+  });
+  void consumption.start();
+  return { consumption, open, brokers };
 }
 
 /** Returns a world with one topic `t`, whose partitions have some records each. */

@@ -32,6 +32,21 @@ const real = {
 const realPerformance = globalThis.performance;
 const realNow = Date.now;
 
+/** Runs each test of a file in virtual time, which begins at 0. */
+export function inVirtualTime(): VirtualTime {
+  const time = new VirtualTime();
+  beforeEach(() => time.install());
+  afterEach(() => VirtualTime.uninstall());
+  return time;
+}
+
+/** @returns whether the work has ended */
+export function ended(work: Promise<unknown>): () => boolean {
+  let isOver = false;
+  void work.then(() => (isOver = true));
+  return () => isOver;
+}
+
 export class VirtualTime {
   now = 0;
   /** ms by which the machine's clock was set forward; below 0: back */
@@ -40,6 +55,9 @@ export class VirtualTime {
   readonly #timers = new Set<Timer>();
 
   install(): void {
+    this.now = 0;
+    this.clockSetMs = 0;
+    this.#timers.clear();
     const start = (callback: () => void, ms = 0, everyMs?: number) => {
       const at = this.now + Math.max(0, ms);
       const timer: Timer = { at, order: this.#order++, everyMs, callback, unref: () => timer };
@@ -72,6 +90,11 @@ export class VirtualTime {
 
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => void setTimeout(resolve, ms));
+  }
+
+  /** Lets time pass. */
+  async pass(ms: number): Promise<void> {
+    await this.run(this.now + ms, () => false);
   }
 
   /**

@@ -5,7 +5,7 @@ import {
   Closed,
   type Request,
 } from '../../../../shared/kafka/produce/request';
-import { type Ticket } from '../../../../shared/kafka/produce/partition-queue';
+import { type PendingSend } from '../../../../shared/kafka/produce/pending-sends';
 import { type OutRecord } from '../../../../shared/kafka/port';
 
 const OK = 0;
@@ -16,6 +16,15 @@ const TIMED_OUT = 7;
 const UNAUTHORIZED = 29;
 const BROKER_A = 1;
 const BROKER_B = 2;
+
+const ignore = () => undefined;
+const aTicket = (): PendingSend => ({
+  left: 1,
+  settled: false,
+  at: 0,
+  resolve: ignore,
+  reject: ignore,
+});
 
 /**
  * Returns an accumulator that knows topic `t`: broker A leads partitions 0 and 2, broker B 1 and 3.
@@ -28,12 +37,14 @@ function start(options: Partial<AccumulatorOptions> = {}) {
     lingerRequests: Infinity,
     ...options,
   });
-  const learn = (leaders: number[], now: number, errorCode = 0) =>
-    accumulator.learned(new Map([['t', { errorCode, leaders }]]), now, now);
+  const learn = (leaders: number[], now: number, errorCode = 0) => {
+    const partitions = leaders.map((leader) => ({ leader, epoch: 0 }));
+    return accumulator.learned(new Map([['t', { errorCode, id: 'a', partitions }]]), now, now);
+  };
   const put = (value: string, at: Partial<OutRecord> & { bytes?: number } = {}, now = 0) => {
     const { bytes = 10, ...where } = at;
     const record: OutRecord = { topic: 't', key: null, value, ...where };
-    const ticket: Ticket = { left: 1, settled: false };
+    const ticket = aTicket();
     const queue = accumulator.find(record, now);
     if (queue instanceof Closed) return queue;
     accumulator.push({ record, bytes, ticket, unsure: false }, queue);
@@ -212,7 +223,7 @@ describe('the answer to a request', () => {
 
 test('a record is not sent again once its caller no longer waits', () => {
   const { accumulator, put } = start();
-  const ticket = put('a', { partition: 0 }) as Ticket;
+  const ticket = put('a', { partition: 0 }) as PendingSend;
   const [request] = sent(accumulator, 0);
   ticket.settled = true;
   accumulator.dropSettled();
@@ -446,9 +457,9 @@ describe('a topic that refuses records until an operator changes something', () 
   test('records of a missing topic wait for its creation for a second, and are returned', () => {
     const { accumulator, learn } = start({ holds: false });
     const record = { topic: 'new', key: 'k', value: 'a' };
-    const item = { record, bytes: 10, ticket: { left: 1, settled: false }, unsure: false };
+    const item = { record, bytes: 10, ticket: aTicket(), unsure: false };
     accumulator.push(item, undefined);
-    const missing = new Map([['new', { errorCode: UNKNOWN_TOPIC, leaders: [] }]]);
+    const missing = new Map([['new', { errorCode: UNKNOWN_TOPIC, id: '', partitions: [] }]]);
     expect(accumulator.learned(missing, 0, 0)).toEqual([]);
     expect(accumulator.stale).toBe(true);
     expect(accumulator.learned(missing, 1_100, 1_100)).toMatchObject([

@@ -24,8 +24,9 @@ function start(
   const requests: Parts[] = [];
   const expiries: number[] = [];
   const fails: Error[] = [];
+  const partitions = [1, 2].map((leader) => ({ leader, epoch: 0 }));
   const sender: RequestSender = {
-    refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, leaders: [1, 2] }]])),
+    refresh: () => Promise.resolve(new Map([['t', { errorCode: 0, id: 'a', partitions }]])),
     send: async (_, parts, { before }) => {
       requests.push(parts);
       expiries.push(before);

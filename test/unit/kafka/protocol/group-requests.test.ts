@@ -94,7 +94,9 @@ test('an assignment, a heartbeat and a leave are written like in kafkajs', () =>
           ours.writeSync(to, id, assignments),
         );
         await written(request('heartbeat', 3), generation, (to) => ours.writeHeartbeat(to, id));
-        await written(request('leaveGroup', 2), id, (to) => ours.writeLeave(to, id));
+        await written(request('leaveGroup', 2), id, (to) =>
+          ours.writeLeave(to, id.groupId, id.memberId),
+        );
       },
     ),
     { numRuns: cases(100) },
