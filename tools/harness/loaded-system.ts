@@ -208,7 +208,7 @@ export async function openLoadedSystem({
     },
     close: async () => {
       await load.stop(0);
-      await rig.system.stop();
+      await rig.system.discard();
       await sink.close();
       rmSync(dataDir, { recursive: true, force: true });
     },
