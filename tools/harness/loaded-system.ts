@@ -70,7 +70,7 @@ export interface Tally {
  * Enough that a kill hits work in flight at each service; the rest of two cores is for the
  * recovery.
  */
-export const PER_SECOND = 120;
+export const PER_SECOND = 80;
 const HEALTHY = '/healthy';
 const FAILING = '/failing';
 const HANGING = '/hanging';
