@@ -51,8 +51,10 @@ module.exports = {
   // A busy machine of two cores has time to start processes. Jest ignores a timeout of a project:
   // unit-timeout.ts sets theirs.
   testTimeout: 240_000,
-  // Those with processes wait rather than compute: each keeps half a core busy.
-  maxWorkers: 3,
+  // For two cores. Those with processes wait rather than compute: each keeps half a core busy.
+  maxWorkers: 4,
+  // Concurrent tests wait for a delivery that comes back, each for its own.
+  maxConcurrency: 12,
   // A worker that has run a hundred files is ten times slower at what makes many promises: start
   // another instead.
   workerIdleMemoryLimit: '600MB',

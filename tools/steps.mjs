@@ -26,6 +26,9 @@ const TYPES = [
 const QUICK_UNIT_TESTS =
   'test/unit/(?!bench|chaos|harness|release|simulator|tools).*(?<!long)\\.test\\.ts';
 
+/** Here unit tests run beside brokers and browsers, so that one may wait for a core for seconds. */
+const UNIT_TIMEOUT_MS = process.env.UNIT_TIMEOUT_MS ?? '30000';
+
 const PLANS = {
   check: () => [
     [
@@ -44,7 +47,7 @@ const PLANS = {
   ],
   test: (given) => [
     [`${CODE} && node dist/dev/build-console.js`, 'npm --prefix clients/node run --silent build'],
-    [`jest ${given}`],
+    [`UNIT_TIMEOUT_MS=${UNIT_TIMEOUT_MS} jest ${given}`],
   ],
 };
 

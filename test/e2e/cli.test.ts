@@ -33,7 +33,7 @@ beforeAll(async () => {
   file('secret', `${SECRET}\n`);
 }, 240_000);
 afterAll(async () => {
-  await system.stop();
+  await system.discard();
   await production.close();
   rmSync(home, { recursive: true, force: true });
 });

@@ -46,7 +46,7 @@ beforeAll(async () => {
     WAYPOST_TIMEOUT: `${TIMEOUT_MS}ms`,
     ...telemetry,
   };
-  stage = await openStorySystem({ env });
+  stage = await openStorySystem({ env, together: true });
   const { sink, system } = stage;
   sink.on('/hanging-token', { misbehave: 'hang' });
   sink.on('/failing-token', { status: 500, body: SECRET });

@@ -7,7 +7,10 @@ import { type Json } from '../../tools/harness/api';
 
 let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '500ms,2s' } });
+  stage = await openStorySystem({
+    env: { WAYPOST_RETRY_DELAYS: '500ms,2s' },
+    together: true,
+  });
 });
 afterAll(() => stage.close());
 

@@ -7,6 +7,8 @@ import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kaf
 import { ATTEMPTS, CONFIG, MESSAGES, WEBHOOKS } from '../../shared/kafka/topics';
 import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
+import { metrics } from '../../shared/telemetry/metrics';
+import { renderMetrics } from '../../shared/telemetry/prometheus';
 import { eventually } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { freePorts } from '../support/free-port';
@@ -21,6 +23,13 @@ import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 const AT = '2026-11-21T08:00:00.000Z';
 const RECOVERY_MS = 120_000;
+
+/** Ten partitions: two of them have their second replica on the third broker. */
+const LACKING = [4, 9];
+const REPLICAS = Array.from({ length: 10 }, (_, partition) => [
+  1 + (partition % 2),
+  LACKING.includes(partition) ? 3 : 2 - (partition % 2),
+]);
 
 let brokers: ThreeBrokers;
 let sink: Sink;
@@ -46,17 +55,10 @@ afterAll(async () => {
 });
 
 test('without a third broker calls arrive once while two partitions lack replicas', async () => {
-  // Given ten partitions: two of them have their second replica on the third broker.
-  const lacking = [4, 9];
-  const replicas = Array.from({ length: 10 }, (_, partition) => [
-    1 + (partition % 2),
-    2 - (partition % 2),
-  ]);
-  for (const partition of lacking) replicas[partition] = [1 + (partition % 2), 3];
   const on = (stage = await setUp('lacking.', {
-    [MESSAGES]: replicas,
-    [WEBHOOKS]: replicas,
-    [ATTEMPTS]: replicas,
+    [MESSAGES]: REPLICAS,
+    [WEBHOOKS]: REPLICAS,
+    [ATTEMPTS]: REPLICAS,
   }));
   // Deliveries that do not fit into a lane come back through the tiers.
   await Promise.all((['router', 'delivery', 'retry', 'ingest'] as const).map(on.start));
@@ -64,7 +66,7 @@ test('without a third broker calls arrive once while two partitions lack replica
   const before = await sendAll(on, 'before');
 
   // When the third broker is down, every call arrives although the broker stays down.
-  await brokers.stopThird(on.prefix + MESSAGES, lacking[0]!);
+  await brokers.stopThird(on.prefix + MESSAGES, LACKING[0]!);
   const atOutage = await endsOf(on);
   const during = await sendAll(on, 'during');
   process.stderr.write(
@@ -79,7 +81,7 @@ test('without a third broker calls arrive once while two partitions lack replica
   await eventually(
     async () => {
       await sendAll(on, `after-${String(++on.sent)}`);
-      expect(grown(atOutage, await endsOf(on))).toEqual(replicas.map((_, partition) => partition));
+      expect(grown(atOutage, await endsOf(on))).toEqual(REPLICAS.map((_, partition) => partition));
     },
     { deadlineMs: RECOVERY_MS },
   );
@@ -105,6 +107,51 @@ test('a router that starts while a partition lacks a leader reads that one later
     deadlineMs: RECOVERY_MS,
   });
 }, 600_000);
+
+test('records of partitions that lack replicas are held, and written once and in order', async () => {
+  const on = (stage = await setUp('held.', { [WEBHOOKS]: REPLICAS }));
+  const producer = await on.kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+  /** Writes one record to each partition. */
+  const write = (value: string) =>
+    REPLICAS.map((_, partition) => {
+      const writing = { isHeld: LACKING.includes(partition), isDone: false };
+      void producer
+        .send([{ topic: WEBHOOKS, key: null, value, partition }])
+        .then(() => (writing.isDone = true));
+      return writing;
+    });
+  const before = write('before');
+  await eventually(() => expect(before.every(({ isDone }) => isDone)).toBe(true));
+
+  await brokers.stopThird(on.prefix + WEBHOOKS, LACKING[0]!);
+  const rounds = ['first', 'second', 'third'].flatMap(write);
+  await eventually(() => expect(rounds.every(({ isHeld, isDone }) => isHeld || isDone)).toBe(true));
+  await eventually(async () => expect(await blockedPartitions()).toBe(LACKING.length));
+  const later = write('later');
+  await eventually(() => expect(later.every(({ isHeld, isDone }) => isHeld || isDone)).toBe(true));
+  const all = [...rounds, ...later];
+  expect(all.filter(({ isHeld, isDone }) => isHeld && isDone)).toEqual([]);
+
+  await brokers.startThird();
+  await eventually(() => expect(all.every(({ isDone }) => isDone)).toBe(true), {
+    deadlineMs: RECOVERY_MS,
+  });
+  const written = await readTopic(on.kafka, WEBHOOKS);
+  for (const partition of REPLICAS.keys()) {
+    const values = written
+      .filter((record) => record.partition === partition)
+      .map(({ value }) => String(value));
+    expect(values).toEqual(['before', 'first', 'second', 'third', 'later']);
+  }
+  await eventually(async () => expect(await blockedPartitions()).toBe(0));
+  await producer.close(1_000);
+}, 600_000);
+
+/** Returns the number of partitions of `webhooks` that this process cannot write. */
+async function blockedPartitions(): Promise<number> {
+  const sample = new RegExp(`^waypost_producer_blocked{.*name="${WEBHOOKS}".*} (\\d+)$`, 'm');
+  return Number(sample.exec(await renderMetrics(metrics))?.[1] ?? 0);
+}
 
 interface Stage {
   prefix: string;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +33,7 @@ import { startService } from '../support/service';
  * A consumer, and a reader without a group, whose broker loses records that were read: it is killed
  * and its log cut, its disk is replaced by an earlier copy, or a topic is deleted and made again. What
  * was acknowledged afterwards is read, in whatever order the broker, the producer and the reader come
- * back.
+ * back. All tests share one broker, and each has topics of its own.
  */
 
 const TOPIC = 'messages';
@@ -42,36 +43,47 @@ const throwIt = (error: unknown) => {
   throw error;
 };
 
-let dir: string;
+const dir = mkdtempSync(join(tmpdir(), 'waypost-cut-'));
 let cluster: Cluster;
 let admin: Admin;
+/** of the test */
+let env: Record<string, string>;
 let kafka: Kafka;
 let producer: BatchProducer;
 
-beforeEach(async () => {
-  dir = mkdtempSync(join(tmpdir(), 'waypost-cut-'));
+beforeAll(async () => {
   cluster = await startCluster(dir, 1);
-  const settings = loadSettings({
-    KAFKA_BROKERS: cluster.brokers,
-    WAYPOST_PARTITIONS: '1',
-    WAYPOST_REPLICATION: '1',
-  });
-  kafka = await connectKafka(settings, { clientId: 'test', log });
-  producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
   admin = kafkajsClient({
     brokers: cluster.brokers.split(','),
     logLevel: logLevel.NOTHING,
   }).admin();
   await admin.connect();
-}, 240_000);
+});
 
-afterEach(async () => {
+afterAll(async () => {
   await admin.disconnect();
-  await producer.close(1_000);
-  await kafka.close();
   await cluster.stop();
   rmSync(dir, { recursive: true, force: true });
 });
+
+beforeEach(async () => {
+  env = {
+    KAFKA_BROKERS: cluster.brokers,
+    WAYPOST_TOPIC_PREFIX: `cut-${randomUUID().slice(0, 8)}.`,
+    WAYPOST_PARTITIONS: '1',
+    WAYPOST_REPLICATION: '1',
+  };
+  kafka = await connectKafka(loadSettings(env), { clientId: 'test', log });
+  producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+});
+
+afterEach(async () => {
+  await producer.close(1_000);
+  await kafka.close();
+});
+
+/** The name of a topic of the test at the broker. */
+const fullName = (topic: string) => `${env.WAYPOST_TOPIC_PREFIX!}${topic}`;
 
 /** A consumer of topics, which takes nothing while it is busy. */
 class Reader {
@@ -83,7 +95,7 @@ class Reader {
   #consumption!: Consumption;
 
   constructor(
-    private readonly group: string,
+    readonly group: string,
     private readonly topics: string[] = [TOPIC],
   ) {}
 
@@ -114,15 +126,7 @@ class Reader {
     });
   }
 
-  /** Reads nothing from now on. One that runs refuses a record, so that nothing is fetched. */
-  async rest(state: State): Promise<void> {
-    if (state === 'is stopped') return this.stop();
-    this.isBusy = true;
-    await producer.send(named(['held']));
-  }
-
-  async goOn(state: State): Promise<void> {
-    if (state === 'is stopped') return this.start();
+  goOn(): void {
     this.isBusy = false;
     this.#consumption.resume();
   }
@@ -132,9 +136,42 @@ class Reader {
   }
 }
 
-/** What a consumer does while the log changes. */
-const STATES = ['runs', 'is stopped'] as const;
-type State = (typeof STATES)[number];
+/** Two consumers of a topic: one runs while the log changes, and the other is stopped. */
+interface Pair {
+  running: Reader;
+  stopped: Reader;
+  /** Both read everything, and commit it. */
+  finish(values: readonly string[]): Promise<void>;
+  /** None reads from now on. The one that runs refuses a record, so that nothing is fetched. */
+  rest(): Promise<void>;
+  goOn(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function startPair(name: string): Promise<Pair> {
+  const running = new Reader(`${name}-running`);
+  const stopped = new Reader(`${name}-stopped`);
+  await Promise.all([running.start(), stopped.start()]);
+  return {
+    running,
+    stopped,
+    finish: async (values) => {
+      await Promise.all([running.finish(values), stopped.finish(values)]);
+    },
+    rest: async () => {
+      await stopped.stop();
+      running.isBusy = true;
+      await producer.send(named(['held']));
+    },
+    goOn: async () => {
+      running.goOn();
+      await stopped.start();
+    },
+    stop: async () => {
+      await Promise.all([running.stop(), stopped.stop()]);
+    },
+  };
+}
 
 const numbered = (name: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${name}-${String(i)}`);
@@ -158,7 +195,7 @@ const records = () => join(dir, 'node-1', 'records');
 
 /** Cuts the log of a topic before the batch of this offset, as a power cut does. */
 function cut(topic: string, offset: number): void {
-  expect(cutLog(records(), `${topic}-0`, offset)).toBe(offset);
+  expect(cutLog(records(), `${fullName(topic)}-0`, offset)).toBe(offset);
 }
 
 async function cutOf(group: string, topic = TOPIC): Promise<number> {
@@ -167,115 +204,86 @@ async function cutOf(group: string, topic = TOPIC): Promise<number> {
   return Number(line?.slice(name.length));
 }
 
-test.each(STATES)(
-  'what was appended after a power cut is read, while the consumer %s',
-  async (state) => {
-    const group = `cut-${state === 'runs' ? 'running' : 'stopped'}`;
-    const reader = new Reader(group);
-    await reader.start();
-    const before = numbered('before', 100);
-    await send(before);
-    await reader.finish(before);
-    await reader.rest(state);
+test('after a power cut a consumer that ran and one that was stopped read what was appended', async () => {
+  const pair = await startPair('cut');
+  const before = numbered('before', 100);
+  await send(before);
+  await pair.finish(before);
+  await pair.rest();
 
-    await endBroker('SIGKILL');
-    cut(TOPIC, 60);
-    await cluster.nodes[0]!.start();
-    // More than was cut off, before anybody reads.
-    const after = numbered('after', 80);
-    await send(after);
-    await reader.goOn(state);
-    await reader.finish(after);
-    expect(await cutOf(group)).toBeGreaterThanOrEqual(40);
+  await endBroker('SIGKILL');
+  cut(TOPIC, 60);
+  await cluster.nodes[0]!.start();
+  // More than was cut off, before anybody reads.
+  const after = numbered('after', 80);
+  await send(after);
+  await pair.goOn();
+  await pair.finish(after);
+  for (const reader of [pair.running, pair.stopped]) {
+    expect(await cutOf(reader.group)).toBeGreaterThanOrEqual(40);
     expect(reader.seen.filter((value) => value.startsWith('before'))).toEqual(before);
     expect(reader.cuts).toEqual([{ from: 60, after: reader.seen.indexOf('after-0') }]);
     expect(reader.restarts).toEqual([60]);
-    await reader.stop();
-  },
-);
+  }
+  await pair.stop();
+});
 
-test.each(STATES)(
-  'what was appended after all data was restored from a copy is read, while the consumer %s',
-  async (state) => {
-    const group = `copy-${state === 'runs' ? 'running' : 'stopped'}`;
-    const reader = new Reader(group);
-    await reader.start();
-    const kept = numbered('kept', 100);
-    await send(kept);
-    await reader.finish(kept);
-    await endBroker('SIGTERM');
-    const copy = join(dir, 'copy');
-    cpSync(records(), copy, { recursive: true });
-    await cluster.nodes[0]!.start();
-    const lost = numbered('lost', 50);
-    await send(lost);
-    await reader.finish(lost);
-    await reader.rest(state);
+test('after all data was restored from a copy both read what was appended', async () => {
+  const pair = await startPair('copy');
+  const kept = numbered('kept', 100);
+  await send(kept);
+  await pair.finish(kept);
+  await endBroker('SIGTERM');
+  const copy = join(dir, 'copy');
+  cpSync(records(), copy, { recursive: true });
+  await cluster.nodes[0]!.start();
+  const lost = numbered('lost', 50);
+  await send(lost);
+  await pair.finish(lost);
+  await pair.rest();
 
-    // Metadata, commits and epochs are as they were: the same epochs come again.
-    await endBroker('SIGTERM');
-    rmSync(records(), { recursive: true });
-    cpSync(copy, records(), { recursive: true });
-    expect(existsSync(records())).toBe(true);
-    await cluster.nodes[0]!.start();
-    const after = numbered('after', 120);
-    await send(after);
-    await reader.goOn(state);
-    await reader.finish(after);
-    if (state === 'runs') expect(await cutOf(group)).toBeGreaterThanOrEqual(50);
-    await reader.stop();
-  },
-);
+  // Metadata, commits and epochs are as they were: the same epochs come again.
+  await endBroker('SIGTERM');
+  rmSync(records(), { recursive: true });
+  cpSync(copy, records(), { recursive: true });
+  expect(existsSync(records())).toBe(true);
+  await cluster.nodes[0]!.start();
+  const after = numbered('after', 120);
+  await send(after);
+  await pair.goOn();
+  await pair.finish(after);
+  expect(await cutOf(pair.running.group)).toBeGreaterThanOrEqual(50);
+  await pair.stop();
+});
 
-/** How a log can change under a reader that has read all of it. */
-const CHANGES: [string, (topic: string) => Promise<void>][] = [
+/** How logs can change under readers that have read all of them. */
+const CHANGES: [string, (topics: string[]) => Promise<void>][] = [
   [
     'was cut by a power cut',
-    async (topic) => {
+    async (topics) => {
       await endBroker('SIGKILL');
-      cut(topic, 30);
+      for (const topic of topics) cut(topic, 30);
       await cluster.nodes[0]!.start();
     },
   ],
   [
     'was made again',
-    async (topic) => {
-      await deleteTopic(topic);
-      await createTopic(topic);
+    async (topics) => {
+      for (const topic of topics) {
+        await deleteTopic(topic);
+        await createTopic(topic);
+      }
     },
   ],
 ];
 
 test.each(CHANGES)(
-  'a running process follows `config` after the topic %s, and grew beyond what was read',
+  'running readers, of `config` and of new records, go on after their topic %s, and grew beyond ' +
+    'what was read',
   async (_, change) => {
     const name = `reader-${String(CHANGES.findIndex(([, each]) => each === change))}`;
     const config = await openConfig(kafka, { name, log, onFatal: throwIt });
     const names = () => config.list('source').map(({ data }) => data.name);
-    const before = numbered('before', 50);
-    for (const each of before) await producer.send([sourceRecord(each)]);
-    await eventually(() => expect(names()).toEqual(before));
-
-    await change(CONFIG);
-    const after = numbered('after', 70);
-    for (const each of after) await producer.send([sourceRecord(each)]);
-    await eventually(() => expect(names()).toEqual(expect.arrayContaining(after)), {
-      deadlineMs: RECOVERED_MS,
-    });
-    // What another process reads that starts now.
-    const fresh = await openConfig(kafka, { name: 'fresh', log, onFatal: throwIt });
-    expect(names()).toEqual(fresh.list('source').map(({ data }) => data.name));
-    expect(names().length).toBeLessThan(120);
-    await config.refresh(10_000);
-    expect(config.position).toBe(fresh.position);
-    expect(await cutOf(`${name}-config`, CONFIG)).toBeGreaterThanOrEqual(20);
-    await Promise.all([config.stop(), fresh.stop()]);
-  },
-);
-
-test.each(CHANGES)(
-  'a running reader of new records goes on after the topic %s, and grew beyond what was read',
-  async (_, change) => {
     const seen: string[] = [];
     const tail = await kafka.tail({
       name: 'test',
@@ -285,17 +293,30 @@ test.each(CHANGES)(
       onFatal: throwIt,
     });
     const before = numbered('before', 50);
+    for (const each of before) await producer.send([sourceRecord(each)]);
     await send(before);
+    await eventually(() => expect(names()).toEqual(before));
     await tail.caughtUp(RECOVERED_MS);
     expect(seen).toEqual(before);
 
-    await change(TOPIC);
+    await change([CONFIG, TOPIC]);
     const after = numbered('after', 70);
+    for (const each of after) await producer.send([sourceRecord(each)]);
     await send(after);
+    await eventually(() => expect(names()).toEqual(expect.arrayContaining(after)), {
+      deadlineMs: RECOVERED_MS,
+    });
     await eventually(() => expect(seen).toEqual([...before, ...after]), {
       deadlineMs: RECOVERED_MS,
     });
-    await tail.stop();
+    // What another process reads that starts now.
+    const fresh = await openConfig(kafka, { name: 'fresh', log, onFatal: throwIt });
+    expect(names()).toEqual(fresh.list('source').map(({ data }) => data.name));
+    expect(names().length).toBeLessThan(120);
+    await config.refresh(10_000);
+    expect(config.position).toBe(fresh.position);
+    expect(await cutOf(`${name}-config`, CONFIG)).toBeGreaterThanOrEqual(20);
+    await Promise.all([config.stop(), fresh.stop(), tail.stop()]);
   },
 );
 
@@ -312,37 +333,34 @@ function configRecord(kind: string, id: string, data: object): OutRecord {
 const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
 
 async function deleteTopic(topic: string): Promise<void> {
-  await admin.deleteTopics({ topics: [topic] });
-  await eventually(async () => expect(await admin.listTopics()).not.toContain(topic));
+  await admin.deleteTopics({ topics: [fullName(topic)] });
+  await eventually(async () => expect(await admin.listTopics()).not.toContain(fullName(topic)));
 }
 
 async function createTopic(topic: string): Promise<void> {
   await eventually(async () => {
-    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
-    expect(await admin.listTopics()).toContain(topic);
+    await admin.createTopics({
+      topics: [{ topic: fullName(topic), numPartitions: 1, configEntries }],
+    });
+    expect(await admin.listTopics()).toContain(fullName(topic));
   });
 }
 
-test.each(STATES)(
-  'a topic that was made again, and has grown beyond the position, is read while the consumer %s',
-  async (state) => {
-    const group = `again-${state === 'runs' ? 'running' : 'stopped'}`;
-    const reader = new Reader(group);
-    await reader.start();
-    const before = numbered('before', 50);
-    await send(before);
-    await reader.finish(before);
-    await reader.rest(state);
+test('both read a topic that was made again and has grown beyond their position', async () => {
+  const pair = await startPair('again');
+  const before = numbered('before', 50);
+  await send(before);
+  await pair.finish(before);
+  await pair.rest();
 
-    await deleteTopic(TOPIC);
-    await createTopic(TOPIC);
-    const after = numbered('after', 90);
-    await send(after);
-    await reader.goOn(state);
-    await reader.finish(after);
-    await reader.stop();
-  },
-);
+  await deleteTopic(TOPIC);
+  await createTopic(TOPIC);
+  const after = numbered('after', 90);
+  await send(after);
+  await pair.goOn();
+  await pair.finish(after);
+  await pair.stop();
+});
 
 test('a topic that disappears stops no other, and is read once it is there again', async () => {
   const [first, second] = ['webhooks.retry.10s', 'webhooks.retry.1m'] as const;
@@ -450,12 +468,10 @@ test.each([MESSAGES, PROFILE_EVENTS])(
     });
     const [port] = await freePorts(1);
     const audiences = await startService('audiences', {
-      KAFKA_BROKERS: cluster.brokers,
-      WAYPOST_PARTITIONS: '1',
-      WAYPOST_REPLICATION: '1',
+      ...env,
       WAYPOST_HOST: '127.0.0.1',
       WAYPOST_AUDIENCES_HEALTH_PORT: String(port),
-      WAYPOST_DATA_DIR: join(dir, 'audiences'),
+      WAYPOST_DATA_DIR: join(dir, `audiences-${topic}`),
     });
     // Audiences may write all that it has read in one batch, and a log is cut between batches.
     await call(numbered('before', 20));
@@ -464,7 +480,7 @@ test.each([MESSAGES, PROFILE_EVENTS])(
     await eventually(() => expect(seen).toBe(40), { deadlineMs: RECOVERED_MS });
 
     await endBroker('SIGKILL');
-    expect(cutLog(records(), `${topic}-0`, 20)).toBeLessThan(40);
+    expect(cutLog(records(), `${fullName(topic)}-0`, 20)).toBeLessThan(40);
     await cluster.nodes[0]!.start();
     // What was counted stays counted.
     await call(numbered('after', 60));

@@ -9,11 +9,11 @@ export function cases(all: number): number {
 }
 
 /**
- * Numbers of random cases of a check that computes for long. `npm test` tries a fifth of them,
+ * Numbers of random cases of a check that computes for long. `npm test` tries a tenth of them,
  * others in each run; `CASES=all` tries all of them, as a workflow does each night.
  */
 export function fewerCases(all: number): number {
-  return process.env.CASES === 'all' ? all : Math.ceil(cases(all) / 5);
+  return process.env.CASES === 'all' ? all : Math.ceil(cases(all) / 10);
 }
 
 /** Returns the seed in an environment variable, which repeats a run, or else a new one. */

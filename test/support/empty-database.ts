@@ -5,8 +5,9 @@ import { ROOT } from '../../shared/runtime/repo-root';
 import { memoryDatabase } from './database';
 
 /**
- * The files of an empty history in one archive, from which each test opens its own database. To
- * create PostgreSQL's files and the tables takes five seconds of CPU, to load them one.
+ * The files of an empty history in one archive, from which each test opens its own database, and
+ * each system that a test starts. To create PostgreSQL's files and the tables takes five seconds of
+ * CPU, to load them one.
  */
 
 const FOLDER = join(ROOT, 'node_modules', '.cache', 'waypost');
@@ -15,7 +16,7 @@ const HISTORY = join(ROOT, 'services', 'control', 'history');
 const PGLITE = join(ROOT, 'node_modules', '@electric-sql', 'pglite', 'package.json');
 
 /**
- * Runs before the unit tests; jest calls it. Creates the archive if the code of the history has
+ * Runs before the tests; jest calls it for unit tests. Creates the archive if the code of the history has
  * changed.
  */
 export default async function giveEmptyDatabase(): Promise<void> {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { findKafka } from '../../dev/kafka/kafka-source';
 import { kafkaAddress, waitForKafka } from '../../shared/kafka/client/connection';
 import { loadSettings } from '../../shared/runtime/settings';
-import { makeHistoryFiles } from './history-files';
+import giveEmptyDatabase from './empty-database';
 
 /**
- * Prepares a test run: its Kafka, and the files of an empty history, which each started system
+ * Prepares a test run: its Kafka, and the archive of an empty history, which each started system
  * copies. Kafka is the one in KAFKA_BROKERS, or a broker that serves the whole run. Tests use
  * different topic prefixes. Without Kafka the setup throws an error that says what to install.
  */
@@ -32,14 +32,8 @@ export default async function globalSetup(): Promise<void> {
   // Once for all projects.
   if (globalThis.waypostTestRun) return;
   giveQuickWasm();
-  const removeFiles = await makeHistoryFiles();
-  const stopBroker = await giveKafka();
-  globalThis.waypostTestRun = {
-    stop: async () => {
-      removeFiles();
-      await stopBroker();
-    },
-  };
+  const [stop] = await Promise.all([giveKafka(), giveEmptyDatabase()]);
+  globalThis.waypostTestRun = { stop };
 }
 
 /** For the programs that the tests start, and the workers of jest. */

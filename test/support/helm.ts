@@ -35,8 +35,18 @@ interface Options {
   flags?: string[];
 }
 
+/** by their values and options: a test looks at several objects of one chart */
+const charts = new Map<string, Promise<Rendered>>();
+
 /** @throws Error with what Helm printed, if the chart refuses the values */
-export async function render(values: object, options: Options = {}): Promise<Rendered> {
+export function render(values: object, options: Options = {}): Promise<Rendered> {
+  const key = JSON.stringify([values, options]);
+  const chart = charts.get(key) ?? renderAnew(values, options);
+  charts.set(key, chart);
+  return chart;
+}
+
+async function renderAnew(values: object, options: Options): Promise<Rendered> {
   const output = await helmTemplate(values, options);
   const objects = parseAllDocuments(output)
     .map((document) => document.toJS() as Manifest | null)
@@ -56,8 +66,8 @@ export async function render(values: object, options: Options = {}): Promise<Ren
 }
 
 /** Returns the complaint of Helm about the values, or `rendered`. */
-export function message(values: object, options?: Options): Promise<string> {
-  return render(values, options).then(
+export function message(values: object, options: Options = {}): Promise<string> {
+  return helmTemplate(values, options).then(
     () => 'rendered',
     (error: unknown) => (error as Error).message,
   );

@@ -1,36 +1,17 @@
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { openPglite } from '../../services/control/history/pglite';
-import { migrate } from '../../services/control/history/schema';
 
 /**
- * Files of an empty embedded history. Creating them and their tables takes six seconds of CPU: a
- * test run creates them once, and each system that it starts gets a copy.
- */
-
-/** Creates the files, once for the whole run. @returns a function that removes them */
-export async function makeHistoryFiles(): Promise<() => void> {
-  const folder = mkdtempSync(join(tmpdir(), 'waypost-test-history-'));
-  const database = await openPglite(folder);
-  await migrate(database);
-  // Each copy is a different database and gets its own id.
-  await database.query(`delete from waypost.meta where key = 'id'`);
-  await database.close();
-  // For the workers of jest.
-  process.env.TEST_HISTORY_FILES = folder;
-  return () => {
-    delete process.env.TEST_HISTORY_FILES;
-    rmSync(folder, { recursive: true, force: true });
-  };
-}
-
-/**
- * Copies the files into a data dir that has none. Outside a test run the system creates them
- * itself.
+ * Gives a data dir the files of an empty history, from the archive of the test run
+ * (empty-database.ts). Outside a test run the system creates them itself, which takes six seconds of
+ * CPU.
  */
 export function copyHistoryFiles(dataDir: string): void {
-  const from = process.env.TEST_HISTORY_FILES;
-  const to = join(dataDir, 'history', 'pg');
-  if (from !== undefined && !existsSync(to)) cpSync(join(from, 'pg'), to, { recursive: true });
+  const archive = process.env.TEST_EMPTY_HISTORY;
+  const folder = join(dataDir, 'history', 'pg');
+  if (archive === undefined || existsSync(folder)) return;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // Says that it removes the slash before each name.
+  execFileSync('tar', ['-xf', archive, '-C', folder], { stdio: 'pipe' });
 }

@@ -1,38 +1,56 @@
 const Sequencer = require('@jest/test-sequencer').default;
 
 /**
- * Runs slow tests first, so that no worker is left with a minute of work while the others have
- * none: the longest, then whole systems, single services and libraries. Within a tier the order is
- * Jest's (the slowest of the last run first, or the larger file). Unit tests come last, because
- * they compute, and the others would have to wait for the processor.
+ * Runs tests that start processes in the order of their length, so that no worker is left with a
+ * minute of work while the others have none, and spreads the unit tests among them: those compute,
+ * and the others mostly wait.
  */
-const TIERS = ['e2e', 'integration', 'libraries', 'unit'];
+
 /**
  * Tests of a minute or more, in their order: those that keep the processor busy alternate with
  * those that wait. On a machine that has not run them yet, Jest would sort them by file size.
  */
 const LONGEST = [
+  'e2e/console',
   'e2e/crash',
-  'integration/log-cut',
   'e2e/stories-recall',
+  'e2e/support',
+  'e2e/clients',
   'integration/audiences',
-  'integration/restore-drill',
-  'integration/ledger',
+  'e2e/deletions',
+  'libraries/go',
+  'e2e/stories-routing',
   'e2e/rolling',
   'integration/control-pair',
-  'integration/local-system',
   'e2e/chaos',
+  'integration/log-cut',
+  'e2e/console-fits',
+  'integration/local-system',
+  'e2e/topics-made-again',
+  'integration/ledger',
+  'integration/tail-cluster',
   'integration/local-supervisor',
-  'integration/poison',
   'integration/broker-outage',
-  'e2e/stories-routing',
 ];
+/** Those of whole systems are longer than those of single services and of libraries. */
+const TIERS = ['e2e', 'integration', 'libraries'];
 
-module.exports = class SlowestFirst extends Sequencer {
+const tierOf = (test) => TIERS.indexOf(test.context.config.displayName?.name);
+const placeOf = (test) => {
+  const place = LONGEST.findIndex((name) => test.path.endsWith(`/${name}.test.ts`));
+  return place < 0 ? LONGEST.length : place;
+};
+
+module.exports = class LongestFirst extends Sequencer {
   sort(tests) {
-    const tier = (test) => TIERS.indexOf(test.context.config.displayName?.name);
-    const place = (test) => LONGEST.findIndex((name) => test.path.endsWith(`/${name}.test.ts`));
-    const long = (test) => (place(test) < 0 ? LONGEST.length : place(test));
-    return super.sort(tests).sort((a, b) => long(a) - long(b) || tier(a) - tier(b));
+    // In Jest's order: the slowest of the last run first, or the larger file.
+    const sorted = super.sort(tests);
+    const units = sorted.filter((test) => tierOf(test) < 0);
+    const others = sorted
+      .filter((test) => tierOf(test) >= 0)
+      .sort((a, b) => placeOf(a) - placeOf(b) || tierOf(a) - tierOf(b));
+    if (others.length === 0) return units;
+    const before = (i) => Math.round((i * units.length) / others.length);
+    return others.flatMap((test, i) => [test, ...units.slice(before(i), before(i + 1))]);
   }
 };

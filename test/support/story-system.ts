@@ -96,7 +96,7 @@ export async function openStorySystem(
     settled,
     close: async () => {
       await topics.close();
-      await system.stop();
+      await system.discard();
       await sink.close();
     },
   };

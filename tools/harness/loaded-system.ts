@@ -70,7 +70,7 @@ export interface Tally {
  * Enough that a kill hits work in flight at each service; the rest of two cores is for the
  * recovery.
  */
-export const PER_SECOND = 120;
+export const PER_SECOND = 80;
 const HEALTHY = '/healthy';
 const FAILING = '/failing';
 const HANGING = '/hanging';
@@ -208,7 +208,7 @@ export async function openLoadedSystem({
     },
     close: async () => {
       await load.stop(0);
-      await rig.system.stop();
+      await rig.system.discard();
       await sink.close();
       rmSync(dataDir, { recursive: true, force: true });
     },

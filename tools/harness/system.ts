@@ -7,9 +7,11 @@ import { PORTS } from '../../dev/local-settings';
 import { processEntry, type ProcessName } from '../../bin/service-list';
 import { compact, defined } from '../../shared/collections/defined';
 import { findSystem } from '../../shared/runtime/local-systems';
+import { isAlive } from '../../shared/runtime/process-id';
+import { eventually } from '../../test/support/eventually';
 import { freePorts } from '../../test/support/free-port';
 import { copyHistoryFiles } from '../../test/support/history-files';
-import { descendants, startSupervised } from '../../test/support/supervised';
+import { descendantIds, descendants, startSupervised } from '../../test/support/supervised';
 import { type Api, apiOf } from './api';
 
 /**
@@ -58,6 +60,12 @@ export interface System extends Api {
    * data dir unless it was given.
    */
   stop(): Promise<number | string>;
+  /**
+   * Ends it faster, for tests that do not look at its end: kills all of its processes, and removes
+   * its data dir unless it was given. With a broker of its own it stops, because a container engine
+   * may run it.
+   */
+  discard(): Promise<void>;
   /** all output so far */
   output(): string;
 }
@@ -87,6 +95,19 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     const code = await supervised.end('SIGTERM');
     if (options.dataDir === undefined) await removeData(dataDir);
     return code;
+  };
+  const discard = async () => {
+    if (options.embedded) {
+      await stop();
+      return;
+    }
+    const services = descendantIds(supervised.pid);
+    await supervised.end('SIGKILL');
+    for (const { pid } of services) kill(pid, 'SIGKILL');
+    await eventually(() => {
+      if (services.some(isAlive)) throw new Error('a service outlives SIGKILL');
+    });
+    if (options.dataDir === undefined) await removeData(dataDir);
   };
   try {
     await supervised.printed('waypost ready', options.deadlineMs ?? READY_MS);
@@ -120,6 +141,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       for (const pid of pids(name)) kill(pid, signal);
     },
     stop,
+    discard,
     output: () => supervised.output(),
   };
 }

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { openPglite } from '../../../services/control/history/pglite';
+import { migrate } from '../../../services/control/history/schema';
 import { AttemptRows } from '../../../shared/model/attempt-rows';
 import { type Destination } from '../../../shared/model/config';
 import { ATTEMPTS, WEBHOOKS } from '../../../shared/kafka/topics';
 import { type OutRecord } from '../../../shared/kafka/port';
-import { copyHistoryFiles, makeHistoryFiles } from '../../../test/support/history-files';
 import { apiOf } from '../../harness/api';
 import { type SystemEnv } from '../../harness/services';
 import { clockMs, openLoop } from '../../harness/timing';
@@ -67,9 +69,9 @@ export async function measureUsage(
 ): Promise<UsageFigure> {
   // A busy machine takes a minute to create them at the priority of control.
   const before = async ({ env }: SystemEnv) => {
-    const remove = await makeHistoryFiles();
-    copyHistoryFiles(env.WAYPOST_DATA_DIR ?? '');
-    remove();
+    const database = await openPglite(join(env.WAYPOST_DATA_DIR ?? '', 'history'));
+    await migrate(database);
+    await database.close();
   };
   const options = { name: 'usage', services: ['control'] as const, before };
   return withSystem(bench, options, async ({ system, pids }) => {
