@@ -14,7 +14,7 @@ import { rotateSecret } from '../destinations/rotation';
 import { requireMatch } from '../http/entry-patch';
 import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
-import { Problem } from '../http/problem';
+import { Problem, unknownId } from '../http/problem';
 import { parseBody } from '../http/validate';
 import { channelsOf } from './channels';
 import { alertDelivery, hasAddress, type Notice, noticeView, sampleNotice } from './notice';
@@ -180,5 +180,5 @@ function presentView(
 
 function required(id: string, notice: PresentNotice | undefined): PresentNotice {
   if (notice) return notice;
-  throw new Problem('not_found', `Unknown notice ${JSON.stringify(id.slice(0, 100))}`);
+  throw unknownId('notice', id);
 }

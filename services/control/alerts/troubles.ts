@@ -7,6 +7,7 @@ import {
   type Destination,
   type EncryptedWebhook,
 } from '../../../shared/model/config';
+import { isoTime } from '../../../shared/model/time';
 import { tlsEnds } from '../destinations/certificates';
 import { type Health, outageOf, unknownHealth } from '../health/destination-health';
 import { certificateEnds, type Fact } from '../health/facts';
@@ -319,7 +320,7 @@ interface End {
 
 /** People read it: "2026-12-06 21:35 UTC". */
 function minuteInWords(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  return `${isoTime(ms).slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function endsOf(

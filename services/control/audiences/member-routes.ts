@@ -1,6 +1,7 @@
 import { type Request } from 'express';
 import { Problem } from '../http/problem';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
+import { isoTime } from '../../../shared/model/time';
 import { type Log } from '../../../shared/telemetry/log';
 import { type MemberPages } from './member-pages';
 import { type ProfileStatus } from './status';
@@ -220,7 +221,7 @@ export function showMembers({ entries, members, profiles }: MemberDeps, kind: Ki
     const { id: definition } = entries.get(kind, id).data;
     const view = ({ since, ...member }: Member) => ({
       ...member,
-      since: new Date(since).toISOString(),
+      since: isoTime(since),
     });
     if (user !== undefined) {
       const found = await members.find(definition, user);

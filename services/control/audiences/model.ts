@@ -8,9 +8,9 @@ import {
 } from '../../../shared/model/audience-definition';
 import { type Json } from '../../../shared/model/message';
 import { expressionErrors, type RequestExpressions } from '../expressions/request-expressions';
-import { type FieldError, pointer } from '../http/problem';
+import { errorAt, type FieldError, quoted } from '../http/problem';
 import { mergePatch } from '../http/entry-patch';
-import { parseBody } from '../http/validate';
+import { fieldsOf, parseBody } from '../http/validate';
 import { audienceBody, computedTraitBody, previewBody } from '../../../shared/api/audiences';
 import { durationText } from '../../../shared/api/fields';
 
@@ -74,10 +74,9 @@ export function patchAudience(
     (before.condition === undefined) !==
     ((body as { condition?: Json }).condition === undefined)
   ) {
-    errors.push({
-      pointer: pointer(['condition']),
-      detail: 'cannot be added or removed. Create a new audience instead',
-    });
+    errors.push(
+      errorAt(['condition'], 'cannot be added or removed. Create a new audience instead'),
+    );
   }
   const { destinations, syncEvery, ...rest } = parseBody(audienceBody, body, errors);
   const { condition: _, sources: __, ...kept } = before;
@@ -233,7 +232,7 @@ function traitErrors(body: unknown, known: Making, before?: ComputedTrait): Fiel
   const errors = commonErrors(body, known, before);
   const { compute, property } = fieldsOf(body);
   if (OF_PROPERTY.has(compute) && property === undefined) {
-    errors.push({ pointer: pointer(['property']), detail: `is required with ${String(compute)}` });
+    errors.push(errorAt(['property'], `is required with ${String(compute)}`));
   }
   return errors;
 }
@@ -253,7 +252,7 @@ function commonErrors(
         ? 'must contain a letter or a digit, and give a trait of at most 100 characters'
         : `would use the trait ${key}, which ${JSON.stringify(taken)} already uses`;
     if (key === undefined || taken !== undefined) {
-      errors.push({ pointer: pointer(['name']), detail });
+      errors.push(errorAt(['name'], detail));
     }
   }
   errors.push(...unknownIds('sources', sources, (id) => known.sourceExists(id)));
@@ -268,13 +267,9 @@ function unknownIds(
 ): FieldError[] {
   return Array.from((Array.isArray(ids) ? ids : []).entries()).flatMap(([i, id]): FieldError[] => {
     if (typeof id !== 'string' || exists(id)) return [];
-    const detail = `unknown ${field.slice(0, -1)} ${JSON.stringify(id.slice(0, 100))}`;
-    return [{ pointer: pointer([field, i]), detail }];
+    const detail = `unknown ${field.slice(0, -1)} ${quoted(id)}`;
+    return [errorAt([field, i], detail)];
   });
-}
-
-function fieldsOf(body: unknown): Record<string, unknown> {
-  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
 }
 
 /** Removes undefined fields. */

@@ -5,6 +5,7 @@ import { type Json } from '../../../shared/model/message';
 import { type Actor } from '../http/identity';
 import { type At, type ConfigEntries } from '../config/config-entries';
 import { type ConfigView, type Entry } from '../../../shared/config/types';
+import { isoTime } from '../../../shared/model/time';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { type ExpressionWork } from '../expressions/work';
@@ -191,7 +192,7 @@ function pastHandlers({ entries, history, now }: DefinitionDeps, kind: Kind) {
         read: ({ limit, after }) =>
           history.ask((database) => listSyncs(database, id, { limit, before: after?.at })),
         cursorOf: ({ bucket }) => ({ at: bucket, id }),
-        view: ({ bucket: _, at, ...sync }) => ({ at: new Date(at).toISOString(), ...sync }),
+        view: ({ bucket: _, at, ...sync }) => ({ at: isoTime(at), ...sync }),
       });
     },
     sizes: async ({
@@ -206,7 +207,7 @@ function pastHandlers({ entries, history, now }: DefinitionDeps, kind: Kind) {
       const span = { fromMs: from ?? to - DAY_MS, toMs: to };
       const sizes = await history.ask((database) => sizesOf(database, id, span));
       return {
-        data: sizes.map(({ at, members }) => ({ at: new Date(at).toISOString(), members })),
+        data: sizes.map(({ at, members }) => ({ at: isoTime(at), members })),
       };
     },
   };

@@ -1,5 +1,6 @@
 import { isChange } from '../../../shared/api/audit';
 import { type Encryptor } from '../../../shared/config/encryption';
+import { isoTime } from '../../../shared/model/time';
 import { type History } from '../history/history';
 import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
@@ -29,7 +30,7 @@ export function auditHandlers({ history, encryptor }: AuditTrailDeps): HandlersO
           count: () => history.ask((database) => countAudit(database, filter)),
           cursorOf: (row) => ({ at: row.at, id: auditId(row) }),
           view: ({ at, version, ...row }) => ({
-            at: new Date(at).toISOString(),
+            at: isoTime(at),
             ...row,
             version: isChange(row) ? version : null,
           }),

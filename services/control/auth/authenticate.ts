@@ -1,6 +1,7 @@
 import { type TLSSocket } from 'node:tls';
 import { type Request } from 'express';
 import { hasRight, type Right } from '../../../shared/api/access';
+import { isoTime } from '../../../shared/model/time';
 import { Problem } from '../http/problem';
 import { type TokenUses } from './token-uses';
 import { hasExpired, type Identities } from './identities';
@@ -55,7 +56,7 @@ export function credentialsOf(access: Access, req: Request): Identity | undefine
 /** @throws Problem `unauthorized` for an expired token */
 export function requireUnexpired(identity: Identity, nowMs: number): void {
   if (!hasExpired(identity, nowMs)) return;
-  const at = new Date(identity.expiresAt ?? 0).toISOString();
+  const at = isoTime(identity.expiresAt ?? 0);
   throw unauthorized(true, `This token expired at ${at}; ask an administrator for a new one`);
 }
 

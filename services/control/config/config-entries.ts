@@ -2,7 +2,7 @@ import { type Encryptor, newSystemEntry } from '../../../shared/config/encryptio
 import { MAX_ENTRIES, SYSTEM_ID, type ApiKind, type Kinds } from '../../../shared/model/config';
 import { type Write, type ConfigWriter } from '../../../shared/config/writer';
 import { type ConfigReader, type ConfigView, type Entry } from '../../../shared/config/types';
-import { Problem } from '../http/problem';
+import { Problem, unknownId } from '../http/problem';
 import { auditNote } from '../history/audit-note';
 import { type Actor } from '../http/identity';
 import { requireMatch } from '../http/entry-patch';
@@ -66,9 +66,7 @@ export interface ConfigEntries {
 export function openConfigEntries(config: ConfigReader, writer: ConfigWriter): ConfigEntries {
   const get = <K extends ApiKind>(kind: K, id: string): Entry<Kinds[K]> => {
     const entry = find(config, kind, id);
-    if (!entry) {
-      throw new Problem('not_found', `Unknown ${kind} ${JSON.stringify(id.slice(0, 100))}`);
-    }
+    if (!entry) throw unknownId(kind, id);
     return entry as Entry<Kinds[K]>;
   };
   const replace = async <K extends ApiKind>(

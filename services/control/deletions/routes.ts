@@ -7,7 +7,7 @@ import { type History } from '../history/history';
 import { type Events } from '../debugger/events';
 import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
-import { Problem } from '../http/problem';
+import { unknownId } from '../http/problem';
 import {
   deleteMessages,
   deletionListView,
@@ -51,9 +51,7 @@ export function deletionHandlers(deps: DeletionDeps): HandlersOf<'deletions'> {
     'POST /deletions': async ({ body }) => deletionView(await deleteUsers(deps, body)),
     'GET /deletions/{id}': async ({ id }) => {
       const found = await history.ask((database) => getDeletion(database, id));
-      if (!found) {
-        throw new Problem('not_found', `Unknown deletion ${JSON.stringify(id.slice(0, 100))}`);
-      }
+      if (!found) throw unknownId('deletion', id);
       return deletionView(found);
     },
   };

@@ -3,6 +3,7 @@ import { defined } from '../../../shared/collections/defined';
 import { type StoredResponse } from '../../../shared/model/stored-response';
 import { cutEventName } from '../../../shared/model/message';
 import { isUnderWay } from '../../../shared/model/reasons';
+import { isoTime, isoTimeOrNull } from '../../../shared/model/time';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter, standing } from '../history/filter';
 import { lastOf, lastReplay, type TriedUrl, type Try } from '../history/tries';
@@ -16,8 +17,6 @@ export function filterOf(query: Query<'GET /deliveries'>, paused: readonly strin
   const { limit: _limit, after: _after, total: _total, q: _q, event, ...filter } = query;
   return { ...filter, paused, event: event === undefined ? undefined : cutEventName(event) };
 }
-
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 /** The present, which a row of the history does not know. */
 export interface Present extends Now {
@@ -42,11 +41,11 @@ export function deliveryView(row: DeliveryRow, present: Present) {
     ...standing(row, at.isPaused),
     lastStatusCode: last.status,
     lastError: last.error,
-    acceptedAt: new Date(row.acceptedAt).toISOString(),
-    expiresAt: new Date(row.expiresAt).toISOString(),
+    acceptedAt: isoTime(row.acceptedAt),
+    expiresAt: isoTime(row.expiresAt),
     nextAttemptAt: goesOn?.when === 'at' ? goesOn.at : null,
     goesOn,
-    settledAt: iso(row.settledAt),
+    settledAt: isoTimeOrNull(row.settledAt),
     replay: lastReplay(row),
     attemptsMade: row.made,
     test: row.test,

@@ -4,6 +4,7 @@ import { type Json } from '../../../shared/model/message';
 import { isUnderWay, RENDER_FAILED, TOO_LARGE } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ConfigView } from '../../../shared/config/types';
+import { isoTime } from '../../../shared/model/time';
 import { fieldError } from '../destinations/request';
 import { type Health } from '../health/destination-health';
 import { healthOfSome } from '../health/store';
@@ -15,7 +16,7 @@ import { lastReplay } from '../history/tries';
 import { type History } from '../history/history';
 import { type HandlersOf } from '../http/handlers';
 import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
-import { Problem } from '../http/problem';
+import { Problem, quoted } from '../http/problem';
 import { type CircuitDeps, currentCircuits } from '../destinations/open-circuits';
 import { invalidFields, parseBody } from '../http/validate';
 import {
@@ -113,14 +114,14 @@ async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
   const resume =
     stoppedAt === undefined ? null : encodeCursor({ at: stoppedAt + 1, id: BEFORE_IDS });
   const { from, to, complete } = searched;
-  const times = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+  const times = { from: isoTime(from), to: isoTime(to) };
   return { ...page, next: page.next ?? resume, searched: { ...times, complete } };
 }
 
 async function find({ history }: DeliveryDeps, id: string): Promise<DeliveryRow> {
   const row = await history.ask((database) => getDelivery(database, id));
   if (row) return row;
-  throw new Problem('not_found', `The history has no delivery ${JSON.stringify(id.slice(0, 100))}`);
+  throw new Problem('not_found', `The history has no delivery ${quoted(id)}`);
 }
 
 /** Replays one delivery, even if it was delivered, since it was requested by id. */

@@ -1,5 +1,6 @@
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { type Destination } from '../../../shared/model/config';
+import { isoTime, isoTimeOrNull } from '../../../shared/model/time';
 import { type KnownHealth } from '../health/destination-health';
 import { type CountColumns, percentile } from '../history/minute-counts';
 import { type CircuitRow } from '../history/circuits';
@@ -37,8 +38,6 @@ export interface Observed {
   nowMs: number;
 }
 
-const iso = (ms: number) => new Date(ms).toISOString();
-
 export function healthOf(observed: Observed): DestinationHealth {
   const { span, steps, open, known, nowMs, destination } = observed;
   const whole = totals(steps);
@@ -54,15 +53,15 @@ export function healthOf(observed: Observed): DestinationHealth {
   const seconds = Math.max(1, (span.untilMs - begunAt) / 1_000);
   return {
     state,
-    stateSince: iso(Math.min(nowMs, stateSince(observed, state))),
-    since: iso(span.sinceMs),
+    stateSince: isoTime(Math.min(nowMs, stateSince(observed, state))),
+    since: isoTime(span.sinceMs),
     stepSeconds: span.stepMs / 1_000,
     successRate: rateOf(whole),
     perSecond: Number((whole.delivered / seconds).toPrecision(3)),
     latencyMs: { ...whole.latencyMs, p99: percentile(sumOf(steps), 0.99) },
     lastError: lastErrorOf(known),
     waiting: open.count,
-    oldestWaitingAt: open.oldestAt === null ? null : iso(open.oldestAt),
+    oldestWaitingAt: isoTimeOrNull(open.oldestAt),
     series: seriesOf(steps),
   };
 }
@@ -72,7 +71,7 @@ export function lastErrorOf(
 ): DestinationHealth['lastError'] {
   if (!known?.error) return null;
   const { at, text, code, status } = known.error;
-  return { at: iso(at), code: code ?? null, status: status ?? null, message: text };
+  return { at: isoTime(at), code: code ?? null, status: status ?? null, message: text };
 }
 
 type Counts = Pick<ReturnType<typeof totals>, 'attempts' | 'failedAttempts' | 'partlyDelivered'>;

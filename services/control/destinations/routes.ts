@@ -8,6 +8,7 @@ import { type Actor } from '../http/identity';
 import { type At, type ConfigEntries, newId, newSharedSecret } from '../config/config-entries';
 import { type ConfigReader } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
+import { isoTime } from '../../../shared/model/time';
 import { type Log } from '../../../shared/telemetry/log';
 import { type TopicRetention } from '../../../shared/runtime/retention';
 import { type History } from '../history/history';
@@ -158,7 +159,7 @@ async function enable(deps: DestinationDeps, call: At & { body: Json | undefined
     .catch(() => ({ count: null, firstAt: null }));
   if (!disabled && lost.count === 0) return { lostSince: null, count: 0 };
   return {
-    lostSince: lost.firstAt === null ? at : new Date(lost.firstAt).toISOString(),
+    lostSince: lost.firstAt === null ? at : isoTime(lost.firstAt),
     count: lost.count,
   };
 }

@@ -6,10 +6,10 @@ import {
   type RenderedText,
   type Template,
 } from '../../../shared/cel/template';
-import { isJsonObject } from '../../../shared/model/message';
 import { MAX_HEADERS } from '../../../shared/model/webhook-request';
 import { type Actor } from '../http/identity';
-import { type FieldError, pointer } from '../http/problem';
+import { errorAt, type FieldError } from '../http/problem';
+import { fieldsOf } from '../http/validate';
 import { cpuMs } from '../../../shared/runtime/cpu-clock';
 import { type ExpressionWork, RequestWork } from './work';
 
@@ -100,7 +100,7 @@ export function expressionErrors(
   return expressionsIn(body).flatMap(({ path, compile }) => {
     const compiled = compile(expressions);
     if (compiled.kind !== 'mistake') return [];
-    return [{ pointer: pointer([...before, ...path]), detail: mistakeText(compiled) }];
+    return [errorAt([...before, ...path], mistakeText(compiled))];
   });
 }
 
@@ -133,8 +133,4 @@ function expressionsIn(body: unknown): Written[] {
     found.push({ path: ['request', 'headers', name], compile: (each) => each.header(text) });
   }
   return found;
-}
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return isJsonObject(value) ? value : {};
 }

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../shared/model/time';
 import { addColumns, type CountColumns, type Counts, type Kind, percentile } from './minute-counts';
 import { type SeriesCount } from './queries';
 import { type CountedSpan } from './stored-counts';
@@ -54,7 +55,7 @@ export function endOf(until: number | undefined, nowMs: number): number {
 
 /** Returns the counts in steps of time for charts, for all destinations or one. */
 export function seriesOf(steps: readonly SeriesCount[]) {
-  return steps.map((step) => ({ at: new Date(step.at).toISOString(), ...totals([step]) }));
+  return steps.map((step) => ({ at: isoTime(step.at), ...totals([step]) }));
 }
 
 export function totals(rows: readonly CountColumns[]) {

@@ -1,6 +1,7 @@
 import { groupBy } from '../../../shared/collections/group-by';
 import { MOST_OVERVIEW_ROWS } from '../../../shared/api/operation';
 import { type Destination } from '../../../shared/model/config';
+import { isoTime } from '../../../shared/model/time';
 import { type KnownHealth } from '../health/destination-health';
 import { lastErrorOf, rateOf, stateOf } from '../destinations/health';
 import { type CircuitRow } from '../history/circuits';
@@ -108,7 +109,7 @@ export function rowsOf(destinations: readonly Destination[], known: Known) {
       successRate: rateOf(whole),
       lastError: lastErrorOf(health),
       lastDead: lastDeadOf(deadOf.get(id)),
-      oldestWaitingAt: Number.isFinite(oldest) ? new Date(oldest).toISOString() : null,
+      oldestWaitingAt: Number.isFinite(oldest) ? isoTime(oldest) : null,
     };
   });
 }
@@ -117,7 +118,7 @@ function lastDeadOf(row: DeliveryRow | undefined) {
   if (!row) return null;
   const { status, error } = lastOf(row);
   return {
-    at: new Date(row.settledAt ?? row.acceptedAt).toISOString(),
+    at: isoTime(row.settledAt ?? row.acceptedAt),
     reason: row.reason,
     status,
     code: error?.code ?? null,

@@ -1,4 +1,5 @@
 import { type Destination } from '../../../shared/model/config';
+import { isoTime } from '../../../shared/model/time';
 import { type CircuitRow } from '../history/circuits';
 import { totals } from '../history/count-series';
 import { type DestinationCount, type OpenCount } from '../history/queries';
@@ -27,7 +28,7 @@ export function overviewOf(
     retrying: underWay('retrying'),
     held: underWay('held'),
     circuits: circuits.map(({ url, origin, why, at }) => {
-      return { url, origin, state: 'open' as const, why, at: new Date(at).toISOString() };
+      return { url, origin, state: 'open' as const, why, at: isoTime(at) };
     }),
   };
 }

@@ -5,6 +5,7 @@ import { type ConfigReader } from '../../../shared/config/types';
 import { type Kafka } from '../../../shared/kafka/port';
 import { byUrgency } from '../../../shared/model/attention';
 import { ALERTS_ID } from '../../../shared/model/config';
+import { isoTime } from '../../../shared/model/time';
 import { healthOfSome, troubledIds } from '../health/store';
 import { RECENT_MS } from '../destinations/health';
 import {
@@ -55,9 +56,9 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
       const span = spanOf(since, endMs);
       const series = await calls.count(span, nowMs);
       return {
-        since: new Date(span.sinceMs).toISOString(),
+        since: isoTime(span.sinceMs),
         stepSeconds: span.stepMs / 1_000,
-        series: series.map(({ at, ...counts }) => ({ at: new Date(at).toISOString(), ...counts })),
+        series: series.map(({ at, ...counts }) => ({ at: isoTime(at), ...counts })),
         ...defined({
           limitedBySource: hasRight(rights, 'sources:read')
             ? limitedCalls.bySource(span.sinceMs, endMs)
@@ -128,7 +129,7 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
       );
       const trendFor = trendOf(trends, trendSpan);
       return {
-        since: new Date(span.sinceMs).toISOString(),
+        since: isoTime(span.sinceMs),
         stepSeconds: span.stepMs / 1_000,
         totals: totals(steps),
         open: openOf(open.filter(({ destination: id }) => isCounted(id))),

@@ -11,7 +11,7 @@ import {
 import { type ConfigView } from '../../../shared/config/types';
 import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type MessageType } from '../../../shared/model/message';
-import { type FieldError, pointer } from '../http/problem';
+import { errorAt, type FieldError } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { requireOn, requireReplayable } from './require';
 
@@ -52,8 +52,7 @@ export function readReplay(
   const { destination, status, reason, type, preview, maxPerSecond } = fields;
   requireReplayable(destination);
   const errors: FieldError[] = [];
-  const wrong = (field: string, detail: string) =>
-    errors.push({ pointer: pointer([field]), detail });
+  const wrong = (field: string, detail: string) => errors.push(errorAt([field], detail));
   if (!config.destination(destination)) wrong('destination', 'unknown destination');
   const from = fields.from === undefined ? null : Date.parse(fields.from);
   // Messages accepted from now on are delivered anyway.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Periodic, sleep } from '../../../shared/runtime/async';
 import { messageOf } from '../../../shared/runtime/errors';
-import { Problem } from '../http/problem';
+import { Problem, unknownId } from '../http/problem';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { addJob, cancelJob, claimJobs, getJob, isFree, resumeJob } from './store';
 import {
@@ -123,7 +123,7 @@ export class Replays {
     const active = this.#active.get(id);
     const job =
       active?.leased.job ?? (await this.options.history.ask((database) => getJob(database, id)));
-    if (!job) throw new Problem('not_found', `Unknown replay ${JSON.stringify(id.slice(0, 100))}`);
+    if (!job) throw unknownId('replay', id);
     return job;
   }
 

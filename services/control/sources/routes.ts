@@ -1,4 +1,5 @@
 import { type Query, type SourceRow } from '../../../shared/api/operations';
+import { isoTimeOrNull } from '../../../shared/model/time';
 import { withTimeout } from '../../../shared/runtime/async';
 import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
@@ -98,7 +99,7 @@ async function activityOf(
     const accepted = recent.filter((event) => event.accepted).length;
     return {
       calls: count,
-      lastCallAt: lastAt === undefined ? null : new Date(lastAt).toISOString(),
+      lastCallAt: isoTimeOrNull(lastAt),
       recent: { accepted, rejected: recent.length - accepted },
       destinations: connected.get(source) ?? 0,
     };
