@@ -215,8 +215,8 @@ export function alertBody(notice: Notice) {
         partlyDelivered: partlyDelivered > 0 ? partlyDelivered : undefined,
         fullProfiles: fullProfiles > 0 ? fullProfiles : undefined,
         expiresAt: expiresAt !== null ? isoTime(expiresAt) : undefined,
-        webhook: webhook !== null ? webhook : undefined,
-        error: error !== null ? error : undefined,
+        webhook: webhook ?? undefined,
+        error: error ?? undefined,
       }),
     },
   };

@@ -154,7 +154,7 @@ function patchable(before: Destination): JsonObject {
     email,
     failingFor,
     deadLettersEvery,
-    ...defined({ switchOffAfter: limit !== null ? limit : undefined }),
+    ...defined({ switchOffAfter: limit ?? undefined }),
   };
 }
 

@@ -23,11 +23,11 @@ export function storedRequest(given: Given): RequestSettings | undefined {
     (header): header is [string, string] => header[1] !== null,
   );
   const request: RequestSettings = defined({
-    method: method != null ? method : undefined,
-    format: format != null ? format : undefined,
-    body: body != null ? body : undefined,
+    method: method ?? undefined,
+    format: format ?? undefined,
+    body: body ?? undefined,
     headers: headers.length > 0 ? Object.fromEntries(headers) : undefined,
-    gzipAbove: gzipAbove != null ? gzipAbove : undefined,
+    gzipAbove: gzipAbove ?? undefined,
   });
   return Object.keys(request).length > 0 ? request : undefined;
 }

@@ -48,7 +48,7 @@ export function sealSignature(
           header: custom.header,
           algorithm: custom.algorithm,
           encoding: custom.encoding,
-          ...defined({ prefix: custom.prefix != null ? custom.prefix : undefined }),
+          ...defined({ prefix: custom.prefix ?? undefined }),
         }
       : undefined,
     ed25519: keys,

@@ -172,9 +172,9 @@ export function sealTls(
   const sealed = key == null ? undefined : isKeepValue(key) ? stored?.key : encrypt(key);
   if (certificate == null && sealed === undefined && ca == null) return undefined;
   return defined({
-    certificate: certificate != null ? certificate : undefined,
+    certificate: certificate ?? undefined,
     key: sealed,
-    ca: ca != null ? ca : undefined,
+    ca: ca ?? undefined,
   });
 }
 

@@ -218,7 +218,7 @@ function recallOf(job: Job, { config, windowMs }: Pick<RecallDeps, 'config' | 'w
         job.action === 'cancel'
           ? job.createdAt + windowOf(config, destination, windowMs)
           : undefined,
-      maxPerSecond: job.maxPerSecond !== null ? job.maxPerSecond : undefined,
+      maxPerSecond: job.maxPerSecond ?? undefined,
     }),
   };
 }
