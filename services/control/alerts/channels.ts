@@ -18,7 +18,6 @@ import { alertBody, isLasting, isOver, type Notice } from './notice';
 export interface Channel {
   /** distinguishes the deliveries of a notice */
   name: string;
-  /** number of endpoints that get the delivery */
   endpoints: number;
   /** hashes of the endpoints of the other channels, which the delivery must not go to */
   closed: string[];

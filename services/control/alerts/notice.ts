@@ -182,14 +182,12 @@ export function alertRecord(
   return { topic: WEBHOOKS, key, value: JSON.stringify(body), headers: encodeDelivery(delivery) };
 }
 
-/** Returns the notice of a test: of a destination that does not exist. */
 export function sampleNotice(nowMs: number): Notice {
   const about = { destination: 'dst_test', name: 'A test', kind: 'failing' as const };
   const said = { at: nowMs, since: nowMs, failures: 1, error: 'this is a test' };
   return { ...newNotice({ ...about, ...said }, nowMs), id: 'ntc_test', alert: 'none' };
 }
 
-/** Returns the `type` of an alert's body. */
 function alertType({ kind, destination }: Notice): string {
   return `${destination === '' ? 'waypost' : 'destination'}.${kind}`;
 }

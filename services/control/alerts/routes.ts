@@ -22,7 +22,6 @@ import { type PresentNotice, presentNotices } from './open-notices';
 import { alertsView, blankAlerts, patchAlerts } from './settings';
 import { acknowledge, acknowledgeAll, countNotices, getNotice, listNotices } from './store';
 
-/** What the routes of alerts need. */
 export interface AlertDeps {
   config: Pick<ConfigView, 'destination'>;
   entries: ConfigEntries;
@@ -91,7 +90,6 @@ function mergeTests(tests: readonly TestResult[]): TestResult {
   return { ...shown, attempt: shown.attempt && { ...shown.attempt, urls } };
 }
 
-/** Creates the entry on the first change. */
 async function change(
   { config, entries, now }: AlertDeps,
   at: At,
@@ -102,7 +100,6 @@ async function change(
   return entries.create('destination', at.by, () => decide(blankAlerts(now())));
 }
 
-/** What the routes of notices need. */
 export interface NoticeDeps {
   config: Pick<ConfigView, 'destination'>;
   history: Pick<History, 'ask'>;
@@ -111,7 +108,6 @@ export interface NoticeDeps {
   now: () => Date;
 }
 
-/** /api/v1/notices */
 export function noticeHandlers(deps: NoticeDeps): HandlersOf<'notices'> {
   const { config, history, fullProfiles, now } = deps;
   const shown = (notice: PresentNotice) => presentView(notice, config);

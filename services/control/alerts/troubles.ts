@@ -76,7 +76,6 @@ export interface Judgement {
   troubles: Trouble[];
   /** what is known of the destinations from now on, as far as it differs */
   health: Map<string, Health>;
-  /** ids of destinations to switch off */
   switchOff: string[];
 }
 

@@ -98,7 +98,6 @@ export async function removeDefinition(deps: Deps, kind: Kind, at: At): Promise<
   await disconnect(deps, source, at.by);
 }
 
-/** Returns the destinations connected to a source. */
 export function connectedTo(config: Pick<ConfigView, 'destinationsOf'>, source: string): string[] {
   return config
     .destinationsOf(source)
@@ -136,7 +135,6 @@ async function connect(
   }
 }
 
-/** Disconnects a source from all its destinations, and deletes it. */
 async function disconnect(
   deps: Pick<Deps, 'config' | 'entries'>,
   source: string,

@@ -148,7 +148,6 @@ async function endOffsets(kafka: Pick<Kafka, 'ranges'>): Promise<number[]> {
 type UploadOperation = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
 type Kind = 'audience' | 'computed_trait';
 
-/** What uploads of members need. */
 export interface UploadDeps {
   entries: ConfigEntries;
   kafka: Pick<Kafka, 'ranges'>;
@@ -208,14 +207,12 @@ interface ShowCall {
   query: Query<'GET /audiences/{id}/members'>;
 }
 
-/** What lists of members need. */
 export interface MemberDeps {
   entries: ConfigEntries;
   members: Pick<MemberPages, 'page' | 'find'>;
   profiles: Pick<ProfileStatus, 'membersOf'>;
 }
 
-/** Lists the members of a definition. */
 export function showMembers({ entries, members, profiles }: MemberDeps, kind: Kind) {
   return async ({ id, query: { limit, after, user } }: ShowCall) => {
     const { id: definition } = entries.get(kind, id).data;

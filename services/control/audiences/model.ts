@@ -13,6 +13,7 @@ import { mergePatch } from '../http/entry-patch';
 import { fieldsOf, parseBody } from '../http/validate';
 import { audienceBody, computedTraitBody, previewBody } from '../../../shared/api/audiences';
 import { durationText } from '../../../shared/api/fields';
+import { defined } from '../../../shared/collections/defined';
 
 /** Validates changes of audiences and computed traits, and builds their API views. Pure. */
 
@@ -270,10 +271,4 @@ function unknownIds(
     const detail = `unknown ${field.slice(0, -1)} ${quoted(id)}`;
     return [errorAt([field, i], detail)];
   });
-}
-
-/** Removes undefined fields. */
-function defined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

@@ -114,7 +114,6 @@ export class Previews {
     throw nobodyThere();
   }
 
-  /** Returns the current figures. @throws Problem `not_found` */
   get(id: string): PreviewView {
     const preview = this.#previews.get(id);
     if (!preview) {

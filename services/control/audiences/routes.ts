@@ -49,7 +49,6 @@ interface Rules<K extends Kind, V> {
   view: (entry: Entry<Kinds[K]>, connected: string[]) => V;
 }
 
-/** What the routes of audiences and of computed traits need. */
 export interface DefinitionDeps extends MemberDeps {
   config: ConfigView;
   entries: ConfigEntries;
@@ -57,16 +56,13 @@ export interface DefinitionDeps extends MemberDeps {
   work: Pick<ExpressionWork, 'inTurn'>;
   kafka: Pick<Kafka, 'ranges'>;
   history: Pick<History, 'ask'>;
-  /** status of audiences and computed traits */
   profiles: Pick<ProfileStatus, 'of' | 'membersOf'>;
   now: () => Date;
   log: Log;
 }
 
-/** What the routes of audiences need. */
 export type AudienceDeps = DefinitionDeps & UploadDeps & PreviewDeps;
 
-/** What previews of conditions need. */
 interface PreviewDeps {
   config: Pick<ConfigView, 'source'>;
   /** bounds the expressions of requests */
@@ -75,7 +71,6 @@ interface PreviewDeps {
   previews: Pick<Previews, 'start' | 'get' | 'end'>;
 }
 
-/** /api/v1/audiences */
 export function audienceHandlers(deps: AudienceDeps): HandlersOf<'audiences'> {
   const { list, create, get, change, remove, members, syncs, sizes } = definitionHandlers(deps, {
     kind: 'audience',
@@ -97,7 +92,6 @@ export function audienceHandlers(deps: AudienceDeps): HandlersOf<'audiences'> {
   };
 }
 
-/** /api/v1/computed-traits */
 export function computedTraitHandlers(deps: DefinitionDeps): HandlersOf<'computed-traits'> {
   const { list, create, get, change, remove, members, syncs, sizes } = definitionHandlers(deps, {
     kind: 'computed_trait',

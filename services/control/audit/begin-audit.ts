@@ -9,7 +9,6 @@ import { type History } from '../history/history';
 import { type Actor } from '../http/identity';
 import { Problem } from '../http/problem';
 
-/** What `beginAudit` needs. */
 export interface AuditDeps {
   history: Pick<History, 'ask'>;
   config: Pick<ConfigView, 'destination'>;

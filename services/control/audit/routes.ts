@@ -8,13 +8,11 @@ import { readVersions } from '../history/destination-versions';
 import { versionsOf, withAddresses } from './addresses';
 import { auditId, countAudit, listAudit } from '../history/audit';
 
-/** What the routes of the audit trail need. */
 export interface AuditTrailDeps {
   history: Pick<History, 'ask'>;
   encryptor: Encryptor;
 }
 
-/** /api/v1/audit */
 export function auditHandlers({ history, encryptor }: AuditTrailDeps): HandlersOf<'audit'> {
   return {
     'GET /audit': ({ query: { limit, after, total, ...filter } }) =>

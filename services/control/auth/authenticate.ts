@@ -37,7 +37,6 @@ export function identify(access: Access, req: Request, nowMs: number): Identity 
   return identity;
 }
 
-/** Returns the identity of the request's token or session, including an expired token. */
 export function credentialsOf(access: Access, req: Request): Identity | undefined {
   const header = req.get('authorization');
   return header === undefined ? ofCookie() : ofHeader(header);
@@ -60,7 +59,6 @@ export function requireUnexpired(identity: Identity, nowMs: number): void {
   throw unauthorized(true, `This token expired at ${at}; ask an administrator for a new one`);
 }
 
-/** Returns the session of the request's cookie, or undefined if it is missing or invalid. */
 export function sessionOf({ sessions }: Access, req: Request): Session | undefined {
   const cookie = cookieOf(req);
   const host = req.get('host');
@@ -88,7 +86,6 @@ export function isOverTls(req: Request): boolean {
   return encrypted || req.get('x-forwarded-proto')?.split(',', 1)[0]?.trim() === 'https';
 }
 
-/** Returns the name of the session cookie for this request. */
 export function sessionCookie(req: Request): string {
   return isOverTls(req) ? TLS_SESSION_COOKIE : SESSION_COOKIE;
 }

@@ -14,7 +14,6 @@ import { type Forgotten } from '../history/deletions';
  * Values are stored as they came, and parsed on demand.
  */
 
-/** One call as the debugger shows it. */
 export interface DebugEvent {
   id: string;
   at: string;

@@ -18,7 +18,6 @@ import { type Events } from './events';
 /** Further reasons are counted as other reasons. */
 const MAX_REASONS = 20;
 
-/** What trying a filter needs. */
 export interface TrialDeps {
   events: Pick<Events, 'ring'>;
   /** bounds the expressions of requests */

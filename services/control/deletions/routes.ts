@@ -28,7 +28,6 @@ const PER_RECORD_MS = 0.1;
 /** A database that takes longer holds up the answer, but not the deletion. */
 const MOST_MS = 2_000;
 
-/** What the routes of deletions need. */
 export interface DeletionDeps {
   config: ConfigView;
   history: Pick<History, 'ask' | 'forget'>;
@@ -38,7 +37,6 @@ export interface DeletionDeps {
   log: Log;
 }
 
-/** /api/v1/deletions */
 export function deletionHandlers(deps: DeletionDeps): HandlersOf<'deletions'> {
   const { history } = deps;
   return {

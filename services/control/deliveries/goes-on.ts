@@ -25,7 +25,6 @@ export interface AtDestination {
 
 export interface Now {
   nowMs: number;
-  /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
   /** WAYPOST_RETRY_WINDOW */
   windowMs: number;

@@ -20,7 +20,6 @@ export function filterOf(query: Query<'GET /deliveries'>, paused: readonly strin
 
 /** The present, which a row of the history does not know. */
 export interface Present extends Now {
-  /** Returns what is known of a destination. */
   at: (destination: string) => AtDestination;
 }
 

@@ -16,7 +16,6 @@ import { invalidFields } from '../http/validate';
 import { requireSendable } from '../replays/require';
 import { findRecord } from './delivery-body';
 
-/** What a recall needs. */
 export interface RecallDeps {
   config: Pick<ConfigView, 'destination'>;
   encryptor: Encryptor;

@@ -35,11 +35,9 @@ import { deliveryDetail, deliveryView, filterOf, type Present } from './model';
 import { closedExcept, recallDelivery, type RecallDeps } from './recall';
 import { readResponses } from './stored-responses';
 
-/** What the routes of deliveries need. */
 export interface DeliveryDeps extends CircuitDeps, RecallDeps {
   config: Pick<ConfigView, 'source' | 'destination' | 'list'>;
   history: Pick<History, 'ask' | 'forgotten' | 'learnDeletions'>;
-  /** the searchable bodies */
   bodies: Pick<BodyIndex, 'retentionMs'>;
   /** WAYPOST_RETRY_WINDOW; also the window of replayed deliveries */
   windowMs: number;
@@ -47,7 +45,6 @@ export interface DeliveryDeps extends CircuitDeps, RecallDeps {
   tiersMs: readonly number[];
 }
 
-/** /api/v1/deliveries */
 export function deliveryHandlers(deps: DeliveryDeps): HandlersOf<'deliveries'> {
   return {
     'GET /deliveries': ({ query }) =>
@@ -209,7 +206,6 @@ async function presentOf(deps: DeliveryDeps, rows: readonly DeliveryRow[]): Prom
   };
 }
 
-/** Reads the versions of the destination that the attempts of a delivery name. */
 async function versionsOf({ history, config }: DeliveryDeps, { destination, tries }: DeliveryRow) {
   const named = new Set(tries.flatMap(({ urls }) => urls.map((url) => url.destinationVersion)));
   const wanted = [...named].map((version) => ({ destination, version }));

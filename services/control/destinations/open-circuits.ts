@@ -11,7 +11,6 @@ import { type CircuitRow, openCircuits } from '../history/circuits';
  * no more about the old one.
  */
 
-/** What `currentCircuits` needs. */
 export interface CircuitDeps {
   history: Pick<History, 'ask'>;
   config: Pick<ConfigView, 'destination'>;

@@ -43,7 +43,6 @@ type Target = Pick<Destination, 'id' | 'request'> & {
   webhook: { headers?: unknown; auth?: { type: string } | null | undefined };
 };
 
-/** What a preview of a request needs. */
 export interface RequestPreviewDeps extends TrialDeps {
   config: Pick<ConfigView, 'destination'>;
   now: () => Date;

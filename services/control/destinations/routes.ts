@@ -34,7 +34,6 @@ import { requireSendable } from '../replays/require';
 /** The newest events, on which a filter is tried. */
 const EVENTS_IN_TRIAL = 200;
 
-/** What the routes of destinations need. */
 export interface DestinationDeps extends RequestPreviewDeps {
   config: Pick<ConfigReader, 'source' | 'destination' | 'onChange'>;
   entries: ConfigEntries;
@@ -51,7 +50,6 @@ export interface DestinationDeps extends RequestPreviewDeps {
   log: Log;
 }
 
-/** /api/v1/destinations */
 export function destinationHandlers(deps: DestinationDeps): HandlersOf<'destinations'> {
   const { entries } = deps;
   const view = (by: Actor, entry: Entry<Destination>) =>

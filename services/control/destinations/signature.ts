@@ -119,7 +119,6 @@ export function publicKeys(destination: Destination, now: Date) {
   ]);
 }
 
-/** Returns the fields as the API has them, or undefined. */
 export function signatureFields(signature: SignatureSettings<unknown> | undefined) {
   if (!signature) return undefined;
   const { xSignature, ed25519, custom } = signature;

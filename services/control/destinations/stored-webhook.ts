@@ -19,7 +19,6 @@ export interface StoredWebhook {
   tlsKey: string | undefined;
 }
 
-/** An error at a field of a webhook. */
 export type WebhookError = [path: string[], detail: string];
 
 /** The authentication in a request, before its schema has validated it. */
@@ -81,7 +80,6 @@ export function urlHashes(
   );
 }
 
-/** Returns the hashes of the webhooks that are not wanted. */
 export function closedUrls(
   hashes: ReadonlyMap<string, string | undefined>,
   isWanted: (webhook: string) => boolean,

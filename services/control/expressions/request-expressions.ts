@@ -27,7 +27,6 @@ export class RequestExpressions {
     return this.#once(this.#filters, text, () => compileExpression(text, 'filter'));
   }
 
-  /** The condition of an audience. */
   condition(text: string): Expression | Mistake {
     return this.#once(this.#conditions, text, () => compileExpression(text, 'audience'));
   }

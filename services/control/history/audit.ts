@@ -131,7 +131,6 @@ function fitting({ kind, entry, by, since, until, sessions }: AuditFilter) {
   return [kind ?? null, entry ?? null, by ?? null, since ?? null, until ?? null, left];
 }
 
-/** Returns when a field of an entry was last set; null: unknown. */
 export async function lastSetAt(
   { query }: Database,
   entry: string,
@@ -153,7 +152,6 @@ type Stored = Omit<AuditRow, 'by' | 'changes'> & {
   changes: string;
 };
 
-/** Returns the id of a row for cursors. */
 export function auditId({ entry, version }: Pick<AuditRow, 'entry' | 'version'>): string {
   return `${entry}.${version}`;
 }

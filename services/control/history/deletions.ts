@@ -8,7 +8,6 @@ import { storedId } from './stored-id';
  * `attempts`.
  */
 
-/** A deletion for some sources or all. */
 export interface Deletion {
   id: string;
   /** ms since 1970 */

@@ -25,11 +25,9 @@ export interface Filter {
   user?: string | undefined;
   type?: string | undefined;
   event?: string | undefined;
-  /** id of a batch that they were sent in */
   batch?: string | undefined;
   /** status of the last response, from the first to the last of these */
   code?: { from: number; to: number } | undefined;
-  /** code of the last attempt's error */
   error?: string | undefined;
   /** id of the job that sent them last */
   replay?: string | undefined;

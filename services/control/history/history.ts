@@ -48,7 +48,6 @@ export class History {
   readonly #inTurn = inTurn();
   #stopped = false;
   readonly #deliveries: StoredDeliveries;
-  /** stores the events of deliveries */
   readonly events: Handler<Event>;
   /** stores the audit trail and the versions of destinations */
   readonly audit: Handler<ConfigFact>;

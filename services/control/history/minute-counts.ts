@@ -62,7 +62,6 @@ export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): M
   return counts;
 }
 
-/** Returns what a delivery that has ended counts as. */
 function endsOf(row: DeliveryRow): string[] {
   if (row.settledAt === null) return [];
   if (!isDelivered(row.status)) return [row.status];
@@ -92,7 +91,6 @@ export interface SummedCounts {
   counts: Counts;
 }
 
-/** Sums the counts of the same destination, minute and kind. */
 export class CountSums {
   readonly #byMinute = new Map<number, Map<string, Counts>>();
 

@@ -72,7 +72,6 @@ export async function getDelivery(
   return row && fromColumns(row);
 }
 
-/** Returns the deliveries with these ids, in any order. */
 export async function getDeliveries(
   database: Database,
   ids: readonly string[],
@@ -94,7 +93,6 @@ export interface ResponseKey {
   seq: number;
 }
 
-/** Returns these responses, by `delivery/seq`. */
 export async function getResponses(
   database: Database,
   keys: readonly ResponseKey[],
@@ -118,7 +116,6 @@ export interface DestinationCount extends CountColumns {
   destination: string;
 }
 
-/** Returns the counts of a span, of those of these destinations that have any. */
 export async function countsBetween(
   { query }: Queries,
   { sinceMs, untilMs }: CountedSpan,
@@ -199,7 +196,6 @@ export interface OpenCount {
   oldest: number;
 }
 
-/** Returns the number of open deliveries, by destination and status. */
 export function openDeliveries(database: Database): Promise<OpenCount[]> {
   return database.query<OpenCount & Record<string, unknown>>(
     `select destination, status, count(*)::bigint as count, min(accepted_at) as oldest from waypost.deliveries
@@ -207,9 +203,6 @@ export function openDeliveries(database: Database): Promise<OpenCount[]> {
   );
 }
 
-/**
- * Returns the open deliveries of one destination: their number, and when the oldest was accepted.
- */
 export async function openOf(
   { query }: Queries,
   destination: string,
@@ -222,9 +215,6 @@ export async function openOf(
   return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
 }
 
-/**
- * Counts the deliveries of one destination that were given up since a time, and not replayed since.
- */
 export async function countDead(
   { query }: Queries,
   destination: string,

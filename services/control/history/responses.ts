@@ -25,7 +25,6 @@ interface MovedResponses {
   /** the row without responses, other than empty ones */
   row: DeliveryRow;
   added: ResponseRow[];
-  /** the numbers of stored responses that the row no longer has */
   removed: number[];
 }
 

@@ -25,7 +25,6 @@ export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
   );
 }
 
-/** Returns the job of an undelivered delivery after an event. */
 export function jobAfter({ job, jobResult }: SentByJob, event: DeliveryEvent): SentByJob {
   if (isSentAgain(event)) return { job: event.job ?? null, jobResult: null };
   if (job === null || event.kind !== 'attempt') return { job, jobResult };

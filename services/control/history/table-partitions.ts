@@ -56,7 +56,6 @@ export function newPart(parts: readonly TablePartition[], atMs: number): TablePa
 
 const PREFIX = 'deliveries_';
 
-/** The two tables of a partition. */
 interface PartitionTables {
   deliveries: string;
   responses: string;

@@ -96,7 +96,6 @@ export function noSuchPath({ originalUrl }: { originalUrl: string }): Problem {
   return new Problem('not_found', `Nothing is at ${pathOf(originalUrl)}`);
 }
 
-/** Returns the problem for an unsupported method on a known path. */
 export function methodNotAllowed(method: string, allowed: readonly string[]): Problem {
   const headers = { Allow: allowed.join(', ') };
   return new Problem('method_not_allowed', `${method} is not allowed here, only ${headers.Allow}`, {

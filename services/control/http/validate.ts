@@ -85,7 +85,6 @@ function bodyInWords(issue: z.core.$ZodRawIssue): string | undefined {
   return sizeInWords(issue);
 }
 
-/** Returns an issue about a size in words; undefined for any other issue. */
 function sizeInWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'too_big') return bounded(issue.origin, 'at most', issue.maximum);
   if (issue.code !== 'too_small') return undefined;

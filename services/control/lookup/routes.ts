@@ -19,7 +19,6 @@ import { Places } from '../http/places';
 import { Problem } from '../http/problem';
 import { cursorOf, findMessages, type Found } from './find-messages';
 
-/** What the search for messages needs. */
 export interface LookupDeps {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   config: Pick<ConfigView, 'source' | 'destinationsOf'>;
@@ -37,7 +36,6 @@ const SEARCHES = {
 /** Of a request: about two searches of others. */
 const WAITS_MS = 15_000;
 
-/** /api/v1/lookup */
 export function lookupHandlers(deps: LookupDeps): HandlersOf<'lookup'> {
   const searches = new Places(SEARCHES);
   return {

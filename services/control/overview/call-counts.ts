@@ -105,7 +105,6 @@ export class CallCounts {
 }
 
 interface Positions {
-  /** start of each step */
   times: readonly number[];
   /** positions, one more than steps: the last is the end */
   accepted: readonly number[];

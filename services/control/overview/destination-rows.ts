@@ -17,7 +17,6 @@ import { overviewOf } from './model';
  */
 
 interface Known {
-  /** counts of the span */
   counts: readonly DestinationCount[];
   /** counts of the last minutes */
   recent: readonly DestinationCount[];
@@ -85,7 +84,6 @@ export function shownOf(all: readonly Destination[], chosen: Chosen): Destinatio
     .map(({ each }) => each);
 }
 
-/** Returns the row of each destination: its counts, and its health. */
 export function rowsOf(destinations: readonly Destination[], known: Known) {
   const [countsOf, recentOf] = [byDestination(known.counts), byDestination(known.recent)];
   const [openOf, circuitsOf] = [byDestination(known.open), byDestination(known.circuits)];
@@ -129,10 +127,6 @@ function lastDeadOf(row: DeliveryRow | undefined) {
 /** Points of a line in a row of a table. */
 export const TREND_STEPS = 24;
 
-/**
- * Returns a function that shows the deliveries and failed attempts of a destination in each step of
- * the span.
- */
 export function trendOf(counts: readonly TrendCount[], { sinceMs, untilMs, stepMs }: Span) {
   const of = byDestination(counts);
   const steps = Math.max(1, Math.ceil((untilMs - sinceMs) / stepMs));

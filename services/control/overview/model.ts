@@ -6,7 +6,6 @@ import { type DestinationCount, type OpenCount } from '../history/queries';
 
 /** Computes the state of each destination from counts. Pure. */
 
-/** The rows of one destination. */
 interface Counted {
   counts: readonly DestinationCount[];
   open: readonly Pick<OpenCount, 'destination' | 'status' | 'count'>[];
@@ -33,7 +32,6 @@ export function overviewOf(
   };
 }
 
-/** Counts open deliveries by status. */
 export function openOf(open: readonly OpenCount[]) {
   const sum = (status: string) =>
     open.reduce((total, each) => total + (each.status === status ? each.count : 0), 0);

@@ -25,7 +25,6 @@ import { openOf } from './model';
 import { SharedAnswers } from './shared-answers';
 import { rowsOf, shownOf, TREND_STEPS, trendOf } from './destination-rows';
 
-/** What the routes of the overview need. */
 export interface OverviewDeps extends CircuitDeps {
   config: Pick<ConfigReader, 'list' | 'destination' | 'onChange'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
@@ -36,7 +35,6 @@ export interface OverviewDeps extends CircuitDeps {
   keepAnswersMs: number;
 }
 
-/** /api/v1/overview */
 export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
   const { config, history, kafka, limitedCalls, now, keepAnswersMs } = deps;
   const calls = new CallCounts(kafka, limitedCalls);

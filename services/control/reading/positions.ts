@@ -21,7 +21,6 @@ export interface Move extends Pick<Position, 'partition' | 'readMs'> {
   to: Pick<Position, 'next' | 'last'>;
 }
 
-/** Returns the positions of a reader, by partition. */
 export async function readPositions(
   { query }: Queries,
   reader: string,
@@ -47,7 +46,6 @@ function decodeMark(text: string): Mark | null {
   return JSON.parse(text) as Mark | null;
 }
 
-/** Stores positions for partitions that have none. */
 export async function beginPositions(
   { query }: Queries,
   reader: string,

@@ -159,7 +159,6 @@ export class RecallRun {
   }
 }
 
-/** Returns the record that ends the recall of a job. */
 export function stopRecord(job: Pick<Job, 'id'>): OutRecord {
   return recallRecord({ kind: 'stop', recall: job.id });
 }
@@ -179,7 +178,6 @@ function endOf(job: Job, progress: RecallProgress, nowMs: number): Partial<Job> 
   return { status: 'failed', error };
 }
 
-/** Adds a note of retry to the progress of a job, if it is about it. Pure. */
 function addNote(
   job: Job,
   progress: RecallProgress,

@@ -196,7 +196,6 @@ export class Replays {
     }
   }
 
-  /** Number of jobs that it runs, without cancellations that only count. */
   get #busy(): number {
     return this.#active.size - this.#counting.length;
   }

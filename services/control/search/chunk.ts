@@ -27,7 +27,6 @@ export interface Entry extends Found {
 /** Longer bodies are searchable up to here. */
 const MAX_CHARACTERS = 64 * 1024;
 
-/** Returns the entry of a record of `webhooks`; undefined if it cannot be read. */
 export function entryOf({ headers, value }: InRecord): Entry | undefined {
   const decoded = decodeDelivery(headers);
   if (decoded.kind !== 'delivery') return undefined;
@@ -126,7 +125,6 @@ class OpenChunk {
     this.add(first, characters);
   }
 
-  /** @param characters number of characters of its text */
   add({ id, acceptedAt, source, user, anonymous, lines }: Entry, characters: number): void {
     this.characters += characters;
     this.#makeRoom(characters * MOST_BYTES);
@@ -182,7 +180,6 @@ export function entriesOf({ heads, text }: Chunk): Entry[] {
   });
 }
 
-/** Returns the entries with one of the needles. */
 export function find({ heads, text }: Chunk, needles: readonly Buffer[]): Found[] {
   const found = new Set<Head>();
   for (const needle of needles) {

@@ -55,7 +55,6 @@ export async function newestChunks(
   return rows.map(fromRow);
 }
 
-/** Lists chunks in the order of their numbers. */
 export async function chunksAfter(
   { query }: Queries,
   seq: number,

@@ -22,7 +22,6 @@ const NEWEST_WITHIN_MS = 1_000;
 
 type Activity = NonNullable<SourceRow['activity']>;
 
-/** What the routes of sources need. */
 export interface SourceDeps {
   entries: ConfigEntries;
   history: Pick<History, 'ask'>;
@@ -106,7 +105,6 @@ async function activityOf(
   };
 }
 
-/** /api/v1/sources */
 export function sourceHandlers(deps: SourceDeps): HandlersOf<'sources'> {
   const { entries, history, encryptor, eventNames, now, log } = deps;
   const openKey = (key: WriteKey, sourceId: string) => decryptWriteKey(key, sourceId, encryptor);

@@ -55,14 +55,12 @@ export async function listEventNames({ query }: Queries, source: string): Promis
   return rows.map((row) => ({ source, name: row.name, count: row.count, lastAt: row.last_at }));
 }
 
-/** The calls of a source that ingest has accepted. */
 export interface Calls {
   count: number;
   /** when Kafka got the last one, ms since 1970 */
   lastAt: number;
 }
 
-/** Returns the calls of each source that is known. */
 export async function callsOf(
   { query }: Queries,
   sources: readonly string[],
