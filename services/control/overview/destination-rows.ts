@@ -9,7 +9,6 @@ import { type DestinationCount, type OpenCount, type TrendCount } from '../histo
 import { type Span, totals } from '../history/count-series';
 import { type DeliveryRow } from '../history/delivery-row';
 import { lastOf } from '../history/tries';
-import { overviewOf } from './model';
 
 /**
  * Judges the health of many destinations, each by the rules of a single one, and shows how it
@@ -145,4 +144,37 @@ export function trendOf(counts: readonly TrendCount[], { sinceMs, untilMs, stepM
       failedAttempts: line('failed'),
     };
   };
+}
+
+/** The rows of one destination. */
+interface Counted {
+  counts: readonly DestinationCount[];
+  open: readonly Pick<OpenCount, 'destination' | 'status' | 'count'>[];
+  circuits: readonly CircuitRow[];
+}
+
+function overviewOf(
+  { id, name, enabled, paused }: Destination,
+  { counts, open, circuits }: Counted,
+) {
+  const underWay = (status: string) => open.find((each) => each.status === status)?.count ?? 0;
+  return {
+    destination: id,
+    name,
+    enabled,
+    paused,
+    ...totals(counts),
+    waiting: underWay('waiting'),
+    retrying: underWay('retrying'),
+    held: underWay('held'),
+    circuits: circuits.map(({ url, origin, why, at }) => {
+      return { url, origin, state: 'open' as const, why, at: isoTime(at) };
+    }),
+  };
+}
+
+export function openOf(open: readonly OpenCount[]) {
+  const sum = (status: string) =>
+    open.reduce((total, each) => total + (each.status === status ? each.count : 0), 0);
+  return { waiting: sum('waiting'), retrying: sum('retrying'), held: sum('held') };
 }

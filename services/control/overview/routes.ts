@@ -21,9 +21,8 @@ import { CallCounts, type LimitedCalls } from './call-counts';
 import { type CircuitDeps, currentCircuits } from '../destinations/open-circuits';
 import { countableSpan, endOf, seriesOf, spanOf, totals } from '../history/count-series';
 import { oldestMinute } from '../history/stored-counts';
-import { openOf } from './model';
 import { SharedAnswers } from './shared-answers';
-import { rowsOf, shownOf, TREND_STEPS, trendOf } from './destination-rows';
+import { openOf, rowsOf, shownOf, TREND_STEPS, trendOf } from './destination-rows';
 
 export interface OverviewDeps extends CircuitDeps {
   config: Pick<ConfigReader, 'list' | 'destination' | 'onChange'>;

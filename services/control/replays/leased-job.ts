@@ -1,4 +1,5 @@
 import { messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
+import { type ConfigView } from '../../../shared/config/types';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Database } from '../history/database';
 import { type History } from '../history/history';
@@ -31,7 +32,10 @@ export class LeasedJob {
     readonly job: Job,
     private readonly options: {
       history: Pick<History, 'ask'>;
+      config: Pick<ConfigView, 'destination'>;
       owner: string;
+      /** Returns whether this process ends. */
+      isStopping: () => boolean;
       now: () => Date;
       /** ms by a monotonic clock, which must go on while the process is stopped */
       steadyMs: () => number;
@@ -49,6 +53,20 @@ export class LeasedJob {
   /** True while the runner may give records to Kafka. */
   get maySend(): boolean {
     return !this.#lost && this.options.steadyMs() - this.#confirmedAt < SEND_WITHIN_MS;
+  }
+
+  /** Also fails the job if its destination is off, which would cancel the deliveries. */
+  goesOn(): boolean {
+    const { job } = this;
+    const { config, isStopping } = this.options;
+    const isOff = !config.destination(job.scope.destination)?.data.enabled;
+    if (isActive(job) && job.action !== 'cancel' && isOff) {
+      Object.assign(job, {
+        status: 'failed',
+        error: 'the destination was switched off or deleted',
+      });
+    }
+    return isActive(job) && !this.#lost && !isStopping();
   }
 
   /** Renews the lease if it is too old to send under. @throws Problem `unavailable` */

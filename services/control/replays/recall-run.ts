@@ -53,7 +53,6 @@ export class RecallRun {
   constructor(
     private readonly leased: LeasedJob,
     private readonly deps: RecallDeps,
-    private readonly process: { isStopping: () => boolean },
   ) {}
 
   private get job(): Job {
@@ -65,7 +64,7 @@ export class RecallRun {
     const { leased, job } = this;
     const { log } = this.deps;
     let isInterrupted = false;
-    while (this.#goesOn()) {
+    while (leased.goesOn()) {
       try {
         await this.#poll();
         if (isActive(job)) await leased.save();
@@ -76,7 +75,8 @@ export class RecallRun {
         }
         isInterrupted = true;
       }
-      if (this.#goesOn()) await sleep(shownStatus(job) === 'done' ? COUNT_EVERY_MS : POLL_EVERY_MS);
+      if (leased.goesOn())
+        await sleep(shownStatus(job) === 'done' ? COUNT_EVERY_MS : POLL_EVERY_MS);
     }
     if ((job.status === 'cancelled' || job.status === 'failed') && !leased.lost) {
       await this.deps.producer.send([stopRecord(job)]).catch(() => undefined);
@@ -143,19 +143,6 @@ export class RecallRun {
     ]);
     job.matched = waiting;
     return { requested: false, next: range?.high ?? 0, searched: [], of: 0 };
-  }
-
-  /** Also fails a retry if its destination is off, which would cancel the deliveries. */
-  #goesOn(): boolean {
-    const { job } = this;
-    const destination = this.deps.config.destination(job.scope.destination)?.data;
-    if (isActive(job) && job.action === 'retry' && !destination?.enabled) {
-      Object.assign(job, {
-        status: 'failed',
-        error: 'the destination was switched off or deleted',
-      });
-    }
-    return isActive(job) && !this.leased.lost && !this.process.isStopping();
   }
 }
 

@@ -219,7 +219,11 @@ export class Replays {
     // The oldest ones have the least left to count.
     for (const counting of this.#counting.slice(0, -MAX_COUNTING)) counting.status = 'done';
     const { log } = this.options;
-    const leased = new LeasedJob(job, { ...this.options, owner: this.#owner });
+    const leased = new LeasedJob(job, {
+      ...this.options,
+      owner: this.#owner,
+      isStopping: () => this.#stopping,
+    });
     const ended = this.#toEnd(leased, from).finally(() => this.#active.delete(job.id));
     this.#active.set(job.id, { leased, ended });
     log.info(
@@ -229,11 +233,8 @@ export class Replays {
   }
 
   #toEnd(leased: LeasedJob, from: 'begun here' | 'taken over'): Promise<void> {
-    const process = { isStopping: () => this.#stopping };
-    if (leased.job.action) return new RecallRun(leased, this.options, process).toEnd();
-    return new JobRun(leased, this.options, process).toEnd(
-      from === 'taken over' ? undefined : new Set(),
-    );
+    if (leased.job.action) return new RecallRun(leased, this.options).toEnd();
+    return new JobRun(leased, this.options).toEnd(from === 'taken over' ? undefined : new Set());
   }
 
   async #places(scope: Scope): Promise<ReplayCursor[]> {

@@ -1,4 +1,3 @@
-import supertest from 'supertest';
 import { type Database } from '../../../../services/control/history/database';
 import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
@@ -38,12 +37,9 @@ beforeEach(async () => {
 
 const URL = 'https://ops.example/alerts?token=planted';
 const set = (body: object) => control.call('patch', '/alerts').send(body);
-const get = async (path: string) => (await control.call('get', path)).body;
-const makeDestination = async (over: object = {}) => {
-  const webhooks = [{ url: 'https://a.example/' }];
-  const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, enabled: true, ...over };
-  return (await control.call('post', '/destinations').send(body)).body.id as string;
-};
+const get = (path: string) => control.get(path);
+const makeDestination = async (over: object = {}) =>
+  (await control.destination({ enabled: true, ...over })).id as string;
 let deliveries = 0;
 const record = (...events: DeliveryEvent[]) =>
   control.memory.append(
@@ -93,11 +89,6 @@ const sent = (): Sent[] =>
     return { key: key!.toString(), delivery, body: JSON.parse(value!.toString()) };
   });
 const types = () => sent().map(({ body }) => body.type);
-const as = async (role: string) => {
-  const { token } = (await control.call('post', '/tokens').send({ name: role, role })).body;
-  return (method: 'get' | 'post' | 'patch', path: string) =>
-    supertest(control.app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${token}`);
-};
 
 describe('/alerts', () => {
   test('the alert settings have defaults until somebody changes them', async () => {
@@ -228,7 +219,7 @@ describe('/alerts', () => {
       webhooks: [{ url: URL, headers: { 'X-Key': 'planted-header' } }],
       sharedSecret: 'planted-secret',
     });
-    const operator = await as('operator');
+    const operator = await control.as('operator');
     const seen = (await operator('get', '/alerts')).body;
     expect(seen.webhooks[0].url).toBe('https://ops.example');
     const records = control.memory
@@ -262,7 +253,7 @@ describe('/alerts', () => {
     expect([status, body.sharedSecret]).toEqual([200, expect.stringMatching(/^whsec_/)]);
     expect(body.secretRotation).toMatchObject({ overlapUntil: at(3_600) });
     expect(await get('/alerts')).not.toHaveProperty('sharedSecret');
-    const operator = await as('operator');
+    const operator = await control.as('operator');
     expect((await operator('post', '/alerts/rotate-secret')).status).toBe(403);
   });
 
@@ -735,7 +726,7 @@ describe('a URL whose receiver wants nothing more', () => {
       },
     ]);
     await storeEvents(database, [died(id, 11), died(id, 20)], await readParts(database));
-    const operator = await as('operator');
+    const operator = await control.as('operator');
     const enabled = await operator('post', `/destinations/${id}/enable-webhook`).send({ webhook });
     expect([enabled.status, enabled.body]).toEqual([200, { lostSince: at(6), count: 2 }]);
     expect(await webhookOf(id)).toMatchObject({ disabled: null });
@@ -1168,7 +1159,7 @@ describe('/notices', () => {
   test('operators acknowledge notices, and the first one stays', async () => {
     await make();
     const { id } = (await get('/notices?open=true')).data[0];
-    const [reader, operator] = [await as('read_only'), await as('operator')];
+    const [reader, operator] = [await control.as('read_only'), await control.as('operator')];
     expect((await reader('get', `/notices/${id}`)).body).toMatchObject({ id, acknowledged: null });
     expect((await reader('post', `/notices/${id}/acknowledge`)).status).toBe(403);
     const { body } = await operator('post', `/notices/${id}/acknowledge`);

@@ -72,7 +72,7 @@ async function texts(): Promise<string[]> {
   return unpacked.flatMap(entriesOf).map(({ lines }) => lines.join('\n'));
 }
 
-const get = async (query: string) => (await control.call('get', `/deliveries?${query}`)).body;
+const get = (query: string) => control.get(`/deliveries?${query}`);
 const ids = async (query: string) =>
   ((await get(query)).data as { id: string }[]).map(({ id }) => id);
 
