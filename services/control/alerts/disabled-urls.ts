@@ -9,7 +9,7 @@ import { type ConfigEntries } from '../config/config-entries';
 import { disableWebhook } from '../destinations/disabled-webhooks';
 import { type Fact } from '../health/facts';
 import { dropFacts, readFacts } from '../health/store';
-import { type History } from '../history/history';
+import { type Asking } from '../history/database';
 
 /**
  * Writes to destinations which of their URLs delivery has stopped sending to, because their
@@ -22,7 +22,7 @@ import { type History } from '../history/history';
 const REFRESH_MS = 5_000;
 
 export interface DisabledUrlsOptions {
-  history: Pick<History, 'ask'>;
+  history: Asking;
   config: Pick<ConfigReader, 'destination' | 'refresh'>;
   entries: Pick<ConfigEntries, 'change'>;
   now: () => Date;

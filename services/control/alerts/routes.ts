@@ -7,8 +7,7 @@ import { type At, type ConfigEntries, newId, newSharedSecret } from '../config/c
 import { type ConfigView, type Entry } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Log } from '../../../shared/telemetry/log';
-import { type Database } from '../history/database';
-import { type History } from '../history/history';
+import { type Asking, type Database } from '../history/database';
 import { type TestSends } from '../destinations/test-send';
 import { rotateSecret } from '../destinations/rotation';
 import { requireMatch } from '../http/entry-patch';
@@ -102,7 +101,7 @@ async function change(
 
 export interface NoticeDeps {
   config: Pick<ConfigView, 'destination'>;
-  history: Pick<History, 'ask'>;
+  history: Asking;
   /** Returns the number of users whose profiles are full; undefined: not known yet. */
   fullProfiles: () => number | undefined;
   now: () => Date;

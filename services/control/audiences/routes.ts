@@ -7,7 +7,6 @@ import { type At, type ConfigEntries } from '../config/config-entries';
 import { type ConfigView, type Entry } from '../../../shared/config/types';
 import { isoTime } from '../../../shared/model/time';
 import { type Log } from '../../../shared/telemetry/log';
-import { type History } from '../history/history';
 import { type ExpressionWork } from '../expressions/work';
 import { type Kafka } from '../../../shared/kafka/port';
 import { type ProfileStatus } from './status';
@@ -35,6 +34,7 @@ import {
   traitView,
 } from './model';
 import { listSyncs, sizesOf } from '../history/syncs';
+import { type Asking } from '../history/database';
 
 const DAY_MS = 86_400_000;
 
@@ -55,7 +55,7 @@ export interface DefinitionDeps extends MemberDeps {
   /** bounds the expressions of requests */
   work: Pick<ExpressionWork, 'inTurn'>;
   kafka: Pick<Kafka, 'ranges'>;
-  history: Pick<History, 'ask'>;
+  history: Asking;
   profiles: Pick<ProfileStatus, 'of' | 'membersOf'>;
   now: () => Date;
   log: Log;

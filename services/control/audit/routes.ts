@@ -1,15 +1,15 @@
 import { isChange } from '../../../shared/api/audit';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { isoTime } from '../../../shared/model/time';
-import { type History } from '../history/history';
 import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
 import { readVersions } from '../history/destination-versions';
 import { versionsOf, withAddresses } from './addresses';
 import { auditId, countAudit, listAudit } from '../history/audit';
+import { type Asking } from '../history/database';
 
 export interface AuditTrailDeps {
-  history: Pick<History, 'ask'>;
+  history: Asking;
   encryptor: Encryptor;
 }
 

@@ -32,12 +32,7 @@ const DELETIONS_EVERY_MS = 1_000;
 /** A process alone knows each deletion at once, and hides its calls. */
 const FREE_EVERY_MS = 10_000;
 
-export interface Events {
-  readonly ring: EventBuffer;
-  readonly streams: EventStreams;
-  /** Ends the streams. Call it before waiting for connections to end. */
-  stop(): Promise<void>;
-}
+export type Events = Awaited<ReturnType<typeof openEvents>>;
 
 export interface EventsOptions {
   kafka: Pick<Kafka, 'tail'>;
@@ -51,7 +46,7 @@ export interface EventsOptions {
   onFatal: (error: unknown) => void;
 }
 
-export async function openEvents(options: EventsOptions): Promise<Events> {
+export async function openEvents(options: EventsOptions) {
   const { kafka, config, history, now, onFatal } = options;
   const { forgotten } = history;
   const ring = new EventBuffer(undefined, forgotten);
@@ -94,6 +89,7 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   return {
     ring,
     streams,
+    /** Ends the streams. Call it before waiting for connections to end. */
     stop: async () => {
       streams.stop();
       await deletions.stop();

@@ -8,7 +8,6 @@ import { isoTime } from '../../../shared/model/time';
 import { fieldError } from '../destinations/request';
 import { type Health } from '../health/destination-health';
 import { healthOfSome } from '../health/store';
-import { type Database } from '../history/database';
 import { readVersions, versionKey } from '../history/destination-versions';
 import { type DeliveryRow } from '../history/delivery-row';
 import { countDeliveries, getDelivery, listDeliveries } from '../history/queries';
@@ -63,10 +62,8 @@ type ListQuery = Query<'GET /deliveries'>;
 async function list(deps: DeliveryDeps, query: ListQuery) {
   const filter = filterOf(query, pausedIn(deps));
   return readPage(query, {
-    read: async ({ limit, after: cursor }) => {
-      const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
-      const read = (database: Database) => listDeliveries(database, filter, { limit, after });
-      const rows = await deps.history.ask(read);
+    read: async (page) => {
+      const rows = await deps.history.ask((database) => listDeliveries(database, filter, page));
       const present = await presentOf(deps, rows);
       return rows.map((row) => ({ row, present }));
     },
@@ -88,8 +85,6 @@ async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
     ];
     throw new Problem('invalid_fields', 'The search is off', { errors });
   }
-  const cursor = decodeCursor(query.after);
-  const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
   const context = {
     kafka,
     history,
@@ -100,7 +95,7 @@ async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
   const wanted = { query: text, filter: filterOf(query, pausedIn(deps)) };
   const { rows, stoppedAt, searched } = await searchDeliveries(context, wanted, {
     limit: query.limit + 1,
-    after,
+    after: decodeCursor(query.after),
   });
   const present = await presentOf(deps, rows);
   const page = pageOf(rows, query.limit, {

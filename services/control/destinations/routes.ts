@@ -8,10 +8,9 @@ import { type Actor } from '../http/identity';
 import { type At, type ConfigEntries, newId, newSharedSecret } from '../config/config-entries';
 import { type ConfigReader } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
-import { isoTime } from '../../../shared/model/time';
+import { isoTimeOrNull } from '../../../shared/model/time';
 import { type Log } from '../../../shared/telemetry/log';
 import { type TopicRetention } from '../../../shared/runtime/retention';
-import { type History } from '../history/history';
 import { type Replays } from '../replays/runner';
 import { tryOnEvents } from '../debugger/filters';
 import { compileInTurn } from '../expressions/request-expressions';
@@ -30,6 +29,7 @@ import { parseBody } from '../http/validate';
 import { SharedAnswers } from '../overview/shared-answers';
 import { jobView } from '../replays/job-view';
 import { requireSendable } from '../replays/require';
+import { type Asking } from '../history/database';
 
 /** The newest events, on which a filter is tried. */
 const EVENTS_IN_TRIAL = 200;
@@ -40,7 +40,7 @@ export interface DestinationDeps extends RequestPreviewDeps {
   encryptor: Encryptor;
   testSends: TestSends;
   replays: Pick<Replays, 'startRecall'>;
-  history: Pick<History, 'ask'>;
+  history: Asking;
   /** for this time a list is sorted by the same figures */
   keepAnswersMs: number;
   /** WAYPOST_RETRY_DELAYS */
@@ -154,10 +154,10 @@ async function enable(deps: DestinationDeps, call: At & { body: Json | undefined
   const at = disabled?.at ?? data.updatedAt;
   const lost = await history
     .ask((database) => lostToDisabled(database, call.id, Date.parse(at)))
-    .catch(() => ({ count: null, firstAt: null }));
+    .catch(() => ({ count: null, oldestAt: null }));
   if (!disabled && lost.count === 0) return { lostSince: null, count: 0 };
   return {
-    lostSince: lost.firstAt === null ? at : isoTime(lost.firstAt),
+    lostSince: isoTimeOrNull(lost.oldestAt) ?? at,
     count: lost.count,
   };
 }

@@ -165,20 +165,7 @@ const LATE_MS = 1_000;
 /** Each holds a request open. People need no more concurrent tests. */
 const MAX_WAITING = 100;
 
-export interface TestSends {
-  /**
-   * @param sent the body to POST instead of the sample that `body` selects, and the endpoints that
-   *   get it
-   * @throws Problem `invalid_fields`; `no_answer` if no event came in time
-   * @throws AppError `kafka_unavailable`, `overloaded`
-   */
-  send(
-    destination: Destination,
-    body: unknown,
-    sent?: { value: string; closed: string[]; endpoints: number },
-  ): Promise<TestSendProgress & { delivery: string }>;
-  stop(): Promise<void>;
-}
+export type TestSends = ReturnType<typeof openTestSends>;
 
 export interface TestSendsOptions {
   kafka: Pick<Kafka, 'tail'>;
@@ -189,15 +176,19 @@ export interface TestSendsOptions {
   log: Log;
 }
 
-export function openTestSends({
-  kafka,
-  producer,
-  timeoutMs,
-  now,
-  log,
-}: TestSendsOptions): TestSends {
+export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSendsOptions) {
   const attempts = new RecordWaiter(ATTEMPTS, kafka, log, SLACK_MS);
-  const send: TestSends['send'] = async (destination, body, sent) => {
+  /**
+   * @param sent the body to POST instead of the sample that `body` selects, and the endpoints that
+   *   get it
+   * @throws Problem `invalid_fields`; `no_answer` if no event came in time
+   * @throws AppError `kafka_unavailable`, `overloaded`
+   */
+  const send = async (
+    destination: Destination,
+    body: unknown,
+    sent?: { value: string; closed: string[]; endpoints: number },
+  ): Promise<TestSendProgress & { delivery: string }> => {
     if (attempts.size >= MAX_WAITING) {
       throw new AppError('overloaded', 'Too many tests are waiting for a response', true);
     }

@@ -1,8 +1,7 @@
 import { messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Log } from '../../../shared/telemetry/log';
-import { type Database } from '../history/database';
-import { type History } from '../history/history';
+import { type Asking, type Database } from '../history/database';
 import { type Lease } from '../history/leases';
 import { releaseJob, renewJob, saveJob } from './store';
 import { isActive, type Job } from './job';
@@ -31,7 +30,7 @@ export class LeasedJob {
   constructor(
     readonly job: Job,
     private readonly options: {
-      history: Pick<History, 'ask'>;
+      history: Asking;
       config: Pick<ConfigView, 'destination'>;
       owner: string;
       /** Returns whether this process ends. */

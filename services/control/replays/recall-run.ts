@@ -15,11 +15,11 @@ import {
 import { sleep } from '../../../shared/runtime/async';
 import { messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { type History } from '../history/history';
+import { openOf } from '../history/queries';
 import { windowOf } from './candidates';
 import { isActive, isSearched, type Job, type RecallProgress, shownStatus } from './job';
 import { type LeasedJob } from './leased-job';
-import { countWaiting } from './store';
+import { type Asking } from '../history/database';
 
 /**
  * Runs a job that sends or cancels all deliveries that wait at a destination. The retry service
@@ -42,7 +42,7 @@ const SILENT_MS = 3_600_000;
 export interface RecallDeps {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   producer: Pick<BatchProducer, 'send'>;
-  history: Pick<History, 'ask'>;
+  history: Asking;
   config: Pick<ConfigView, 'destination'>;
   windowMs: number;
   now: () => Date;
@@ -139,9 +139,9 @@ export class RecallRun {
     const { kafka, history } = this.deps;
     const [[range], waiting] = await Promise.all([
       kafka.ranges(RECALLS),
-      history.ask((database) => countWaiting(database, job.scope.destination)),
+      history.ask((database) => openOf(database, job.scope.destination)),
     ]);
-    job.matched = waiting;
+    job.matched = waiting.count;
     return { requested: false, next: range?.high ?? 0, searched: [], of: 0 };
   }
 }

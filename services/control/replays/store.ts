@@ -217,15 +217,6 @@ export async function resultsOf(
   return new Map(rows.map(({ job, ...counted }) => [job, counted]));
 }
 
-export async function countWaiting(database: Database, destination: string): Promise<number> {
-  const [row] = await database.query<{ count: number }>(
-    `select count(*)::bigint as count from waypost.deliveries
-     where destination = $1 and status in (${UNDER_WAY}) and not test`,
-    [destination],
-  );
-  return row?.count ?? 0;
-}
-
 /** Returns the status and replay number of these deliveries, and on request their attempts. */
 export async function knownOf(
   database: Database,

@@ -8,7 +8,6 @@ import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../http/identity';
 import { type ConfigEntries, newId, newWriteKey } from '../config/config-entries';
 import { type Log } from '../../../shared/telemetry/log';
-import { type History } from '../history/history';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Events } from '../debugger/events';
 import { type HandlersOf } from '../http/handlers';
@@ -17,6 +16,7 @@ import { Problem } from '../http/problem';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from './model';
 import { type Reader } from '../reading/reader';
 import { callsOf, listEventNames } from './store';
+import { type Asking } from '../history/database';
 
 const NEWEST_WITHIN_MS = 1_000;
 
@@ -24,7 +24,7 @@ type Activity = NonNullable<SourceRow['activity']>;
 
 export interface SourceDeps {
   entries: ConfigEntries;
-  history: Pick<History, 'ask'>;
+  history: Asking;
   /** the last calls */
   events: Pick<Events, 'ring'>;
   encryptor: Encryptor;

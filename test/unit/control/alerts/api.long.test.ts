@@ -447,42 +447,6 @@ describe('a failing destination', () => {
       { kind: 'failing', alert: 'none', delivery: null },
     ]);
   });
-
-  test('a failing alert webhook raises a notice and no alert', async () => {
-    record(
-      fails('alerts', 0),
-      fails('alerts', 61),
-      aDeath({ delivery: 'dlv_a', destination: 'alerts' }),
-    );
-    await look(61);
-    const { data } = await get('/notices?destination=alerts');
-    expect(
-      data.map((each: { kind: string; alert: string }) => [each.kind, each.alert]).sort(),
-    ).toEqual([
-      ['dead_letters', 'none'],
-      ['failing', 'none'],
-    ]);
-    expect(sent()).toEqual([]);
-  });
-});
-
-test('dead letters raise an alert immediately, and later one with their number', async () => {
-  await set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' });
-  const id = await makeDestination();
-  const dies = (seconds: number) =>
-    aDeath({
-      delivery: `dlv_${++deliveries}`,
-      destination: id,
-      acceptedAt: at(0),
-      at: at(seconds),
-    });
-  record(dies(1));
-  await look(1);
-  record(dies(2), dies(3), dies(4));
-  await look(5);
-  expect(types()).toEqual(['destination.dead_letters']);
-  await look(601);
-  expect(sent().map(({ body }) => body.data.deadLetters as number)).toEqual([1, 3]);
 });
 
 test('dead letters that were replayed in the meantime raise no alert', async () => {
@@ -682,12 +646,6 @@ describe('a delivery that reaches only some URLs', () => {
     await storeEvents(database, [succeeds(id, 1)], await readParts(database));
     await look(10);
     expect(sent()).toEqual([]);
-  });
-
-  test('raises no notice for the alerts themselves, since each goes to one channel', async () => {
-    record(partly('alerts', 1));
-    await look(1);
-    expect((await get('/notices')).data).toEqual([]);
   });
 });
 
@@ -1057,24 +1015,11 @@ test('full profiles raise an alert, until none is full', async () => {
   expect((await get('/notices')).data).toMatchObject([{ endedAt: at(20) }]);
 });
 
-test('test sends raise no notice', async () => {
-  const id = await makeDestination();
-  record(aDeath({ delivery: 'dlv_t', destination: id, test: true }));
-  await look(1);
-  expect((await get('/notices')).data).toEqual([]);
-});
-
 describe('switching off', () => {
   const failing = async (id: string) => {
     record(fails(id, 0), fails(id, 90_000));
     await look(90_000);
   };
-
-  test('Waypost switches no destination off unless the settings say so', async () => {
-    const id = await makeDestination();
-    await failing(id);
-    expect((await get(`/destinations/${id}`)).enabled).toBe(true);
-  });
 
   test('Waypost switches a failing destination off, with an audit entry and a notice', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
@@ -1118,13 +1063,6 @@ describe('switching off', () => {
     await look(90_001);
     await look(90_002);
     expect(types()).toEqual(['destination.switched_off']);
-  });
-
-  test('the switch-off time of a destination overrides the general one', async () => {
-    await set({ switchOffAfter: '1d' });
-    const id = await makeDestination({ switchOffAfter: '0s' });
-    await failing(id);
-    expect((await get(`/destinations/${id}`)).enabled).toBe(true);
   });
 });
 

@@ -158,18 +158,6 @@ describe('the authentication of a URL', () => {
     expect(JSON.stringify(body)).not.toMatch(/planted/);
   });
 
-  test('an authentication beside a static header of the same name is refused', async () => {
-    const { status, body } = await post({
-      auth: { type: 'bearer', token: 'a' },
-      headers: { AUTHORIZATION: 'b' },
-    });
-    expect(status).toBe(422);
-    expect(problems(body)).toEqual({
-      '#/webhooks/0/auth':
-        'sets the header AUTHORIZATION, which is also in headers. Remove one of them',
-    });
-  });
-
   test.each<[string, object, object]>([
     ['the URL', { url: 'https://b.example.com/in' }, {}],
     ['tokenUrl', {}, { tokenUrl: 'https://b.example.com/token' }],
