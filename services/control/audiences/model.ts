@@ -94,9 +94,12 @@ export function patchAudience(
 export function createTrait(body: unknown, making: Making): Made<ComputedTrait> {
   const fields = parseBody(computedTraitBody, body, traitErrors(body, making));
   const { destinations, syncEvery, window, ...rest } = fields;
-  const windowed = window === undefined ? {} : { windowMs: window };
   return {
-    data: { ...begun(rest.name, making), ...defined(rest), ...windowed, syncEveryMs: syncEvery },
+    data: {
+      ...begun(rest.name, making),
+      ...defined({ ...rest, windowMs: window }),
+      syncEveryMs: syncEvery,
+    },
     destinations,
   };
 }
@@ -126,8 +129,7 @@ export function patchTrait(
     traitErrors(body, making, before),
   );
   const { property: _, sources: __, windowMs: ___, ...kept } = before;
-  const windowed = window === undefined ? {} : { windowMs: window };
-  const data = { ...kept, ...defined(rest), ...windowed, syncEveryMs: syncEvery };
+  const data = { ...kept, ...defined({ ...rest, windowMs: window }), syncEveryMs: syncEvery };
   return {
     data: countedAnew(before, { ...data, updatedAt: making.now.toISOString() }, making),
     destinations,

@@ -175,12 +175,20 @@ export class Forgotten {
 
   /** Returns whether the user or visitor of an event was deleted after its acceptance. */
   has(
-    { userId, anonymousId, source }: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source'>,
-    atMs: number,
+    {
+      userId,
+      anonymousId,
+      source: sourceId,
+    }: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source'>,
+    acceptedAt: number,
   ): boolean {
+    // Most records are newer than any deletion, and their ids need not be read.
+    if (acceptedAt >= this.#users.latestAt) return false;
+    const call = { sourceId, acceptedAt };
     return (
-      (userId !== undefined && this.#covers({ userId }, source, atMs)) ||
-      (anonymousId !== undefined && this.#covers({ anonymousId }, source, atMs))
+      (userId !== undefined && this.#users.covers({ ...call, userId: asStored(userId) })) ||
+      (anonymousId !== undefined &&
+        this.#users.covers({ ...call, anonymousId: asStored(anonymousId) }))
     );
   }
 
@@ -194,21 +202,6 @@ export class Forgotten {
   hides(ids: () => readonly string[], source: string, atMs: number): boolean {
     if (atMs >= this.#users.latestAt) return false;
     return ids().some((id) => this.has({ userId: id, anonymousId: id, source }, atMs));
-  }
-
-  #covers(
-    { userId, anonymousId }: Pick<DeliveryEvent, 'userId' | 'anonymousId'>,
-    sourceId: string,
-    acceptedAt: number,
-  ): boolean {
-    // Most records are newer than any deletion and need no look-up.
-    if (acceptedAt >= this.#users.latestAt) return false;
-    return this.#users.covers({
-      userId: userId && asStored(userId),
-      anonymousId: anonymousId && asStored(anonymousId),
-      sourceId,
-      acceptedAt,
-    });
   }
 }
 

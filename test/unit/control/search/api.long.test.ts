@@ -69,7 +69,7 @@ async function readBodies() {
 async function texts(): Promise<string[]> {
   const chunks = await database.query<{ data: string }>('select data from waypost.search_chunks');
   const unpacked = await Promise.all(chunks.map(({ data }) => unpack(data)));
-  return unpacked.flatMap(entriesOf).map(({ lines }) => lines.join('\n'));
+  return unpacked.flatMap(entriesOf).map(({ text }) => text);
 }
 
 const get = (query: string) => control.get(`/deliveries?${query}`);
