@@ -14,7 +14,6 @@ import { type Asking } from '../history/database';
 export interface Session {
   /** identifies the session */
   id: string;
-  /** the token's id */
   token: string;
   /** changes with the token */
   mark: string;

@@ -98,10 +98,6 @@ export async function openEvents(options: EventsOptions) {
   };
 }
 
-/**
- * Returns a sentence to show instead of a record that only a newer control process can read;
- * undefined for others.
- */
 function noticeOfNewer(record: InRecord): string | undefined {
   const format = newerFormatOf(record.headers);
   return format === undefined
@@ -146,7 +142,6 @@ export function showEvent(entry: Entry, config: Config, work: RequestWork): Show
   return destinations ? { ...event, destinations } : event;
 }
 
-/** @returns undefined if the work is spent before all are known */
 function reached(
   { source: id, value }: Entry,
   config: Config,

@@ -134,7 +134,6 @@ export class EventStreams {
     this.#giveMissed(reader);
   }
 
-  /** Ends the streams of readers that are no longer allowed to read. */
   recheck(): void {
     for (const reader of this.#readers()) if (!reader.stillAllowed()) this.#end(reader);
   }

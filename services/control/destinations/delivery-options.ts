@@ -94,7 +94,6 @@ function inWords({ delaysMs, windowMs, timeoutMs, on }: RetryPlan) {
   };
 }
 
-/** Returns the proxy without its user info. */
 export function proxyView(proxy: StoredProxy | undefined): string | null {
   if (!proxy) return null;
   return proxy.userInfo === undefined

@@ -10,7 +10,6 @@ import { seriesOf, type Span, sumOf, totals } from '../history/count-series';
 /** Judges the health of one destination from counts. Pure. */
 
 type State = DestinationHealth['state'];
-/** A state that the attempts show. */
 type Judged = Extract<State, 'healthy' | 'degraded' | 'failing'>;
 
 /** The attempts of this time show the state, if there are any. */
@@ -22,7 +21,6 @@ const FAILING_BELOW = 0.5;
 export interface Observed {
   destination: Destination;
   span: Span;
-  /** counts in steps of the span */
   steps: readonly SeriesCount[];
   /** counts since `RECENT_MS` ago */
   recent: readonly CountColumns[];
@@ -78,11 +76,8 @@ type Counts = Pick<ReturnType<typeof totals>, 'attempts' | 'failedAttempts' | 'p
 
 /** The present of a destination, as far as its state depends on it. */
 interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
-  /** counts of the span */
   whole: Counts;
-  /** counts since `RECENT_MS` ago */
   recent: Counts;
-  /** number of open deliveries */
   open: number;
   /** age of the oldest one */
   waitsMs: number;
@@ -134,7 +129,6 @@ function isBlocked(known: KnownHealth | undefined, open: number): boolean {
   return open > 0 && blockedAt > Math.max(successAt ?? 0, failures.at(-1)?.at ?? 0);
 }
 
-/** Returns whether its last attempt succeeded. */
 function isWell(known: KnownHealth | undefined): boolean {
   return known !== undefined && known.successAt !== null && known.failures.length === 0;
 }

@@ -45,7 +45,6 @@ export interface DestinationDeps extends RequestPreviewDeps {
   keepAnswersMs: number;
   /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
-  /** WAYPOST_TOPIC_RETENTION */
   retention: TopicRetention;
   log: Log;
 }

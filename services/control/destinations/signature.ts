@@ -103,7 +103,6 @@ export function rotateEd25519(
   };
 }
 
-/** Returns the public keys that sign now, the newest first. */
 export function publicKeys(destination: Destination, now: Date) {
   const keys = keysNow(destination.signature?.ed25519, now);
   if (!keys) return [];

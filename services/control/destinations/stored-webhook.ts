@@ -33,7 +33,6 @@ export function isAuth(value: unknown): value is RawAuth {
   );
 }
 
-/** Returns the names of the headers that a webhook sets, sent or stored, in lower case. */
 export function headerNames({
   headers,
   auth,

@@ -170,7 +170,6 @@ export type TestSends = ReturnType<typeof openTestSends>;
 export interface TestSendsOptions {
   kafka: Pick<Kafka, 'tail'>;
   producer: BatchProducer;
-  /** WAYPOST_TIMEOUT */
   timeoutMs: number;
   now: () => Date;
   log: Log;

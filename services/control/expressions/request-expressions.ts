@@ -104,7 +104,6 @@ export function expressionErrors(
 }
 
 interface Written {
-  /** of the field in the body */
   path: string[];
   compile: (expressions: RequestExpressions) => Expression | Template<unknown> | Mistake;
 }

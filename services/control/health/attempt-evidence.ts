@@ -62,7 +62,6 @@ export function evidenceOf(value: Buffer | null): Evidence[] {
   }
 }
 
-/** Returns the time of the last success of each destination, ms since 1970. */
 function lastSuccesses({ columns, contexts, rows }: Rows): Map<string, number> {
   const last = new Map<string, number>();
   const places = placesOf(columns);

@@ -21,7 +21,6 @@ export interface AuditRow extends AuditNote {
   at: number;
 }
 
-/** A fact of a record of `config`. */
 export type ConfigFact =
   { kind: 'audit'; row: AuditRow } | { kind: 'version'; row: DestinationVersion };
 

@@ -16,7 +16,6 @@ const MAX_STEPS = 60;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440];
 
 export interface Span extends CountedSpan {
-  /** length of a step */
   stepMs: number;
 }
 
@@ -53,7 +52,6 @@ export function endOf(until: number | undefined, nowMs: number): number {
   return Math.min(until ?? nowMs, nowMs);
 }
 
-/** Returns the counts in steps of time for charts, for all destinations or one. */
 export function seriesOf(steps: readonly SeriesCount[]) {
   return steps.map((step) => ({ at: isoTime(step.at), ...totals([step]) }));
 }

@@ -19,7 +19,6 @@ export interface Deletion {
   sources: string[] | null;
   /** sources that got a message */
   affected: string[];
-  /** messages sent */
   messages: number;
 }
 
@@ -113,7 +112,6 @@ export class Forgotten {
   /** sequence number of the last known deletion */
   #seq = 0;
 
-  /** Changes with each new deletion. */
   get latestSeq(): number {
     return this.#seq;
   }

@@ -72,7 +72,6 @@ function shownStatus(paused: string): string {
     then case when made > 0 then 'retrying' else 'waiting' end else status end`;
 }
 
-/** Returns the stored statuses of rows that are shown with this one. */
 function storedStatuses(status: FilterStatus): readonly DeliveryStatus[] {
   return status === 'waiting' || status === 'retrying' ? [status, 'held'] : statusesOf(status);
 }
@@ -89,7 +88,6 @@ export function whereOf(conditions: readonly string[]): string {
   return conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
 }
 
-/** Conditions of SQL. */
 export interface Conditions {
   /** those that one index finds together, fewest deliveries first */
   indexed: string[];

@@ -40,7 +40,6 @@ export interface HistoryOptions {
 export class History {
   #database: Database | undefined;
   #why: string | undefined = 'the database is being opened';
-  /** deletions of users that this process knows */
   readonly forgotten = new Forgotten();
   /** This process may have written a deletion that `forgotten` has not read. */
   #isBehind = false;

@@ -70,7 +70,6 @@ function endsOf(row: DeliveryRow): string[] {
   return row.replay === 0 ? [...ends, took(row)] : ends;
 }
 
-/** Returns the attempts that a change of a delivery added. */
 function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
   if (!before) return after.tries;
   if (before.tries === after.tries) return [];
@@ -135,7 +134,6 @@ function addTo(counts: Counts, what: string, count: number): void {
   counts.set(what, (counts.get(what) ?? 0) + count);
 }
 
-/** Adds a row of the database to counts. */
 export function addColumns(counts: Counts, columns: CountColumns): void {
   for (const kind of KINDS) addTo(counts, kind, columns[kind]);
   addBuckets(counts, columns.took);

@@ -85,9 +85,7 @@ export async function getDeliveries(
   return rows.map(fromColumns);
 }
 
-/** Names a stored response. */
 export interface ResponseKey {
-  /** of its delivery */
   acceptedAt: number;
   delivery: string;
   seq: number;
@@ -146,7 +144,6 @@ export async function withSince(
 const IS_ASKED = 'destination = asked.id';
 
 export interface SeriesCount extends CountColumns {
-  /** when the step begins, ms since 1970 */
   at: number;
 }
 
@@ -168,7 +165,6 @@ export async function countsInSteps(
   );
 }
 
-/** A point of a trend. */
 export type TrendCount = Pick<DestinationCount, 'destination' | 'delivered' | 'failed'> &
   Pick<SeriesCount, 'at'>;
 
@@ -275,7 +271,6 @@ export async function newestDead(
   return rows.map(fromColumns);
 }
 
-/** Returns the last minute in which a destination had an attempt; null: none is known. */
 export async function lastAttemptMinute(
   { query }: Database,
   destination: string,

@@ -34,7 +34,6 @@ export type Admit = (event: DeliveryEvent) => boolean;
 
 /** What a transaction did, which holds once it is committed. */
 export interface Recorded {
-  /** new partitions */
   made: TablePartition[];
   /** each update leaves an old version of the row behind */
   touched: Touched;

@@ -12,7 +12,6 @@ import { type StoredPlace, type TriedUrl, type Try } from './tries';
 /** Of one delivery. */
 export const MOST_RESPONSE_BYTES = 256 * 1024;
 
-/** A row of the table. */
 export interface ResponseRow {
   acceptedAt: number;
   delivery: string;

@@ -119,7 +119,6 @@ export function copiedJson(value: unknown): string {
   return json.includes('\\') ? json.replaceAll('\\', '\\\\') : json;
 }
 
-/** Returns a text as it is in a line. */
 export function copied(text: string): string {
   return SPECIAL.test(text) ? text.replace(ALL_SPECIAL, (each) => ESCAPED[each] ?? each) : text;
 }

@@ -18,7 +18,6 @@ export interface SentByJob {
   jobResult: 'untried' | 'failed' | null;
 }
 
-/** Returns whether a user sent the delivery again. */
 export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
   return (
     event.kind === 'waiting' && (event.reason === REPLAYED || event.reason === RETRY_REQUESTED)

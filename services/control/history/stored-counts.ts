@@ -183,7 +183,6 @@ async function estimatedRows({ query }: Queries): Promise<number> {
 }
 
 export interface HourRows {
-  /** minutes that each row counts */
   minutes: 1 | 60;
   hour: number;
   count: number;

@@ -35,7 +35,6 @@ const SHARES = 16;
  */
 const UNINDEXED_BYTES = 32 * 1024 * 1024;
 
-/** Returns the partition that covers a time, or undefined. */
 export function partOf(parts: readonly TablePartition[], atMs: number): TablePartition | undefined {
   return parts.find(({ from, to }) => from <= atMs && atMs < to);
 }

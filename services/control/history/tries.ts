@@ -118,7 +118,6 @@ export function settledStatus({
   return isWhole ? 'delivered' : 'partly_delivered';
 }
 
-/** The last response of a delivery, and why its last attempt failed. */
 export interface LastResponse {
   status: number | null;
   error: UrlError | null;
