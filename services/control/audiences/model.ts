@@ -235,7 +235,7 @@ function traitErrors(body: unknown, known: Making, before?: ComputedTrait): Fiel
   const errors = commonErrors(body, known, before);
   const { compute, property } = fieldsOf(body);
   if (OF_PROPERTY.has(compute) && property === undefined) {
-    errors.push(errorAt(['property'], `is required with ${String(compute)}`));
+    errors.push(errorAt(['property'], `is required with ${compute as string}`));
   }
   return errors;
 }

@@ -75,8 +75,9 @@ export class RecallRun {
         }
         isInterrupted = true;
       }
-      if (leased.goesOn())
+      if (leased.goesOn()) {
         await sleep(shownStatus(job) === 'done' ? COUNT_EVERY_MS : POLL_EVERY_MS);
+      }
     }
     if ((job.status === 'cancelled' || job.status === 'failed') && !leased.lost) {
       await this.deps.producer.send([stopRecord(job)]).catch(() => undefined);
