@@ -48,8 +48,6 @@ import { BodyIndex } from './search/body-index';
 import { eventNamesHandler } from './sources/event-names';
 import { observeAlerts, observeReaders, watched } from './telemetry';
 
-/** Assembles control: its parts, and its process from the settings. */
-
 /** What control takes from its settings. */
 export interface ControlOptions {
   /** WAYPOST_ADMIN_TOKEN */
@@ -107,7 +105,6 @@ export interface ControlSeams {
   consoleFolder?: string;
 }
 
-/** The parts of control. */
 export interface Control {
   /** the API and the console */
   app: Express;

@@ -8,7 +8,6 @@ import { BASE, findPath } from './app/mount';
 
 /** Metrics of control: its requests, and whether its history can be written. */
 
-/** Returns the app with metrics of its requests. */
 export function watched(app: RequestListener): RequestListener {
   observeServer();
   return (req, res) => {

@@ -35,6 +35,11 @@ export function isoTime(ms: number): string {
   return cached.text + seconds + fraction;
 }
 
+/** Returns the same, or null for a time that is not known. */
+export function isoTimeOrNull(ms: number | null | undefined): string | null {
+  return ms == null ? null : isoTime(ms);
+}
+
 const MINUTE_CHARACTERS = 'YYYY-MM-DDTHH:MM:'.length;
 const ISO_CHARACTERS = 'YYYY-MM-DDTHH:MM:SS.mmmZ'.length;
 /** The minutes that were read last: an event has three times, of at most two or three minutes. */

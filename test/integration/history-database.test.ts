@@ -496,12 +496,13 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       const order = all.map(({ acceptedAt, id }) => `${acceptedAt} ${id}`);
       expect(order).toEqual([...order].sort().reverse());
       const paged: string[] = [];
-      let after: { acceptedAt: number; id: string } | undefined;
+      let after: { at: number; id: string } | undefined;
       for (;;) {
         const page = await listDeliveries(database, { source: 'src_1' }, { limit: 4, after });
         paged.push(...page.map(({ id }) => id));
-        after = page.at(-1);
-        if (!after) break;
+        const last = page.at(-1);
+        if (!last) break;
+        after = { at: last.acceptedAt, id: last.id };
       }
       expect(paged).toEqual(all.filter(({ source }) => source === 'src_1').map(({ id }) => id));
     });
@@ -763,7 +764,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
         const rows = await page(after);
         if (rows.length === 0) return found.sort();
         found.push(...rows.map(({ id }) => id));
-        after = rows.at(-1);
+        const last = rows.at(-1)!;
+        after = { at: last.acceptedAt, id: last.id };
       }
     };
     const searched = await walk(

@@ -11,6 +11,7 @@ import { type Handler } from '../../services/control/reading/reader';
 import { defined } from '../../shared/collections/defined';
 import { createAuthenticator } from '../../shared/config/authentication';
 import { openConfig } from '../../shared/config/reader';
+import { type Role } from '../../shared/model/config';
 import { type TopicRetention } from '../../shared/runtime/retention';
 import { memoryLog, type MemoryLog } from './memory-log';
 
@@ -31,8 +32,18 @@ export interface ControlUnderTest extends Omit<Control, 'start' | 'stopStreams' 
   /** the clock of the API: set it */
   clock: { now: Date };
   /** Sends a request with the admin token. */
-  call(method: 'get' | 'post' | 'patch' | 'delete' | 'put', path: string): supertest.Test;
+  call(method: Method, path: string): supertest.Test;
+  /** Reads a path with the admin token. @returns the body */
+  get(path: string): Promise<Body>;
+  /** Makes a destination with one URL and without a source. @returns its view */
+  destination(over?: object): Promise<Body>;
+  /** Makes a token, of the role that it names. @returns how to send requests with it */
+  as(role: Role): Promise<(method: Method, path: string) => supertest.Test>;
 }
+
+type Method = 'get' | 'post' | 'patch' | 'delete' | 'put';
+/** JSON of any form, as a test reads it. */
+type Body = supertest.Response['body'];
 
 export async function controlUnderTest(
   options: {
@@ -97,14 +108,26 @@ export async function controlUnderTest(
     },
   );
   await parts.sessions.sync();
+  const callBy = (token: string) => (method: Method, path: string) =>
+    supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${token}`);
+  const call = callBy(adminToken);
   return {
     ...parts,
     app,
     memory,
     clock,
     logged: () => lines.join(''),
-    call: (method, path) =>
-      supertest(app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${adminToken}`),
+    call,
+    get: async (path) => (await call('get', path)).body,
+    destination: async (over = {}) => {
+      const webhooks = [{ url: 'https://a.example/' }];
+      const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, ...over };
+      return (await call('post', '/destinations').send(body)).body;
+    },
+    as: async (role) => {
+      const { body } = await call('post', '/tokens').send({ name: role, role });
+      return callBy((body as { token: string }).token);
+    },
   };
 }
 

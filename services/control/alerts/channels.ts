@@ -7,6 +7,7 @@ import { urlHash } from '../../../shared/model/delivery';
 import { type Card } from '../../../shared/model/formats/card';
 import { discordBody, slackBody, teamsBody } from '../../../shared/model/formats/chat';
 import { pagerdutyBody } from '../../../shared/model/formats/pagerduty';
+import { isoTime } from '../../../shared/model/time';
 import { openWebhooks } from '../destinations/stored-webhook';
 import { alertBody, isLasting, isOver, type Notice } from './notice';
 
@@ -17,7 +18,6 @@ import { alertBody, isLasting, isOver, type Notice } from './notice';
 export interface Channel {
   /** distinguishes the deliveries of a notice */
   name: string;
-  /** number of endpoints that get the delivery */
   endpoints: number;
   /** hashes of the endpoints of the other channels, which the delivery must not go to */
   closed: string[];
@@ -139,8 +139,4 @@ function mailBody(notice: Notice): MailBody {
     `Notice: ${notice.id}`,
   ].join('\n');
   return { subject: `[Waypost] ${title.replace(/\s+/g, ' ')}`, text };
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
 }

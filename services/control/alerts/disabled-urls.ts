@@ -1,6 +1,7 @@
 import { type ConfigReader } from '../../../shared/config/types';
 import { type UrlDisabledEvent } from '../../../shared/model/attempt-events';
 import { type Destination } from '../../../shared/model/config';
+import { isoTime } from '../../../shared/model/time';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { WAYPOST } from '../auth/identities';
@@ -8,7 +9,7 @@ import { type ConfigEntries } from '../config/config-entries';
 import { disableWebhook } from '../destinations/disabled-webhooks';
 import { type Fact } from '../health/facts';
 import { dropFacts, readFacts } from '../health/store';
-import { type History } from '../history/history';
+import { type Asking } from '../history/database';
 
 /**
  * Writes to destinations which of their URLs delivery has stopped sending to, because their
@@ -21,7 +22,7 @@ import { type History } from '../history/history';
 const REFRESH_MS = 5_000;
 
 export interface DisabledUrlsOptions {
-  history: Pick<History, 'ask'>;
+  history: Asking;
   config: Pick<ConfigReader, 'destination' | 'refresh'>;
   entries: Pick<ConfigEntries, 'change'>;
   now: () => Date;
@@ -38,7 +39,7 @@ export async function writeDisabledUrls(options: DisabledUrlsOptions): Promise<v
   const settled: Fact[] = [];
   for (const fact of facts) {
     // Several delivery processes may have said so, the first one at `firstAt`.
-    const at = new Date(fact.firstAt).toISOString();
+    const at = isoTime(fact.firstAt);
     const event = { ...(fact.event as UrlDisabledEvent), at };
     const destination = config.destination(event.destination)?.data;
     if (!destination || !holds(event, destination) || (await write(options, event))) {

@@ -12,6 +12,7 @@ import {
 } from '../../../shared/model/delivery';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { WEBHOOKS } from '../../../shared/kafka/topics';
+import { isoTime, isoTimeOrNull } from '../../../shared/model/time';
 
 /** A notice, as shown in the console and sent to the alert webhook. Pure. */
 
@@ -103,15 +104,14 @@ export function noticeView({
   closed: _,
   ...notice
 }: Notice) {
-  const iso = (ms: number) => new Date(ms).toISOString();
   return {
     ...notice,
     destination: destination === '' ? null : destination,
-    at: iso(at),
-    since: iso(since),
-    endedAt: endedAt === null ? null : iso(endedAt),
-    expiresAt: expiresAt === null ? null : iso(expiresAt),
-    acknowledged: acknowledged && { at: iso(acknowledged.at), by: acknowledged.by },
+    at: isoTime(at),
+    since: isoTime(since),
+    endedAt: isoTimeOrNull(endedAt),
+    expiresAt: isoTimeOrNull(expiresAt),
+    acknowledged: acknowledged && { at: isoTime(acknowledged.at), by: acknowledged.by },
   };
 }
 
@@ -182,14 +182,12 @@ export function alertRecord(
   return { topic: WEBHOOKS, key, value: JSON.stringify(body), headers: encodeDelivery(delivery) };
 }
 
-/** Returns the notice of a test: of a destination that does not exist. */
 export function sampleNotice(nowMs: number): Notice {
   const about = { destination: 'dst_test', name: 'A test', kind: 'failing' as const };
   const said = { at: nowMs, since: nowMs, failures: 1, error: 'this is a test' };
   return { ...newNotice({ ...about, ...said }, nowMs), id: 'ntc_test', alert: 'none' };
 }
 
-/** Returns the `type` of an alert's body. */
 function alertType({ kind, destination }: Notice): string {
   return `${destination === '' ? 'waypost' : 'destination'}.${kind}`;
 }
@@ -198,26 +196,25 @@ function alertType({ kind, destination }: Notice): string {
 export function alertBody(notice: Notice) {
   const { id, at, kind, destination, name, since, endedAt, failures, deadLetters, error } = notice;
   const { partlyDelivered, fullProfiles, expiresAt, webhook } = notice;
-  const iso = (ms: number) => new Date(ms).toISOString();
   const overAt = isOver(notice) ? endedAt : null;
   return {
     type: alertType(notice),
-    timestamp: iso(overAt ?? at),
+    timestamp: isoTime(overAt ?? at),
     data: {
       notice: id,
       ...defined({ destination: destination !== '' ? destination : undefined }),
       name,
-      since: iso(since),
+      since: isoTime(since),
       ...defined({
-        recoveredAt: kind === 'recovered' && endedAt !== null ? iso(endedAt) : undefined,
-        endedAt: overAt !== null ? iso(overAt) : undefined,
+        recoveredAt: kind === 'recovered' && endedAt !== null ? isoTime(endedAt) : undefined,
+        endedAt: overAt !== null ? isoTime(overAt) : undefined,
         failures: failures > 0 ? failures : undefined,
         deadLetters: deadLetters > 0 ? deadLetters : undefined,
         partlyDelivered: partlyDelivered > 0 ? partlyDelivered : undefined,
         fullProfiles: fullProfiles > 0 ? fullProfiles : undefined,
-        expiresAt: expiresAt !== null ? iso(expiresAt) : undefined,
-        webhook: webhook !== null ? webhook : undefined,
-        error: error !== null ? error : undefined,
+        expiresAt: expiresAt !== null ? isoTime(expiresAt) : undefined,
+        webhook: webhook ?? undefined,
+        error: error ?? undefined,
       }),
     },
   };

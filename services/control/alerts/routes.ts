@@ -7,14 +7,13 @@ import { type At, type ConfigEntries, newId, newSharedSecret } from '../config/c
 import { type ConfigView, type Entry } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Log } from '../../../shared/telemetry/log';
-import { type Database } from '../history/database';
-import { type History } from '../history/history';
+import { type Asking, type Database } from '../history/database';
 import { type TestSends } from '../destinations/test-send';
 import { rotateSecret } from '../destinations/rotation';
 import { requireMatch } from '../http/entry-patch';
 import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
-import { Problem } from '../http/problem';
+import { Problem, unknownId } from '../http/problem';
 import { parseBody } from '../http/validate';
 import { channelsOf } from './channels';
 import { alertDelivery, hasAddress, type Notice, noticeView, sampleNotice } from './notice';
@@ -22,7 +21,6 @@ import { type PresentNotice, presentNotices } from './open-notices';
 import { alertsView, blankAlerts, patchAlerts } from './settings';
 import { acknowledge, acknowledgeAll, countNotices, getNotice, listNotices } from './store';
 
-/** What the routes of alerts need. */
 export interface AlertDeps {
   config: Pick<ConfigView, 'destination'>;
   entries: ConfigEntries;
@@ -91,7 +89,6 @@ function mergeTests(tests: readonly TestResult[]): TestResult {
   return { ...shown, attempt: shown.attempt && { ...shown.attempt, urls } };
 }
 
-/** Creates the entry on the first change. */
 async function change(
   { config, entries, now }: AlertDeps,
   at: At,
@@ -102,16 +99,14 @@ async function change(
   return entries.create('destination', at.by, () => decide(blankAlerts(now())));
 }
 
-/** What the routes of notices need. */
 export interface NoticeDeps {
   config: Pick<ConfigView, 'destination'>;
-  history: Pick<History, 'ask'>;
+  history: Asking;
   /** Returns the number of users whose profiles are full; undefined: not known yet. */
   fullProfiles: () => number | undefined;
   now: () => Date;
 }
 
-/** /api/v1/notices */
 export function noticeHandlers(deps: NoticeDeps): HandlersOf<'notices'> {
   const { config, history, fullProfiles, now } = deps;
   const shown = (notice: PresentNotice) => presentView(notice, config);
@@ -180,5 +175,5 @@ function presentView(
 
 function required(id: string, notice: PresentNotice | undefined): PresentNotice {
   if (notice) return notice;
-  throw new Problem('not_found', `Unknown notice ${JSON.stringify(id.slice(0, 100))}`);
+  throw unknownId('notice', id);
 }

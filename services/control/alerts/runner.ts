@@ -15,7 +15,7 @@ import { overNow } from './open-notices';
 import { addNotices, dueNotices, endNotices, knownNotices, makeDue, settleAlerts } from './store';
 import { type Database, type Queries, type Transaction } from '../history/database';
 import { type History } from '../history/history';
-import { countDead, countPartly, openOf } from '../history/queries';
+import { deadOf, openOf, partlyOf } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
 import { channelsOf } from './channels';
 import { decide, type Decision, onlyAbout } from './decide';
@@ -308,8 +308,8 @@ async function countsOf(
   for (const [id, { blocked, dead, partly }] of known) {
     counts.set(id, {
       waiting: blocked ? (await openOf(queries, id)).count : Infinity,
-      stillDead: dead ? await countDead(queries, id, dead.since) : 0,
-      stillPartly: partly ? await countPartly(queries, id, partly.since) : 0,
+      stillDead: dead ? (await deadOf(queries, id, dead.since)).count : 0,
+      stillPartly: partly ? (await partlyOf(queries, id, partly.since)).count : 0,
     });
   }
   return counts;

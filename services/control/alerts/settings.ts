@@ -18,8 +18,8 @@ import { secretsNow, secretsView } from '../destinations/rotation';
 import { openWebhooks } from '../destinations/stored-webhook';
 import { sealWebhooks, webhookErrors, webhookViews } from '../destinations/webhooks';
 import { mergePatch } from '../http/entry-patch';
-import { type FieldError, pointer } from '../http/problem';
-import { invalidFields, parseBody } from '../http/validate';
+import { errorAt, type FieldError } from '../http/problem';
+import { fieldsOf, has, invalidFields, parseBody } from '../http/validate';
 
 /**
  * The settings of alerts: one entry of `config`, stored as a destination that Waypost owns. Pure
@@ -132,7 +132,7 @@ function requireRoutingKeys(
   const detail = 'the format pagerduty needs {"type": "pagerduty", "routingKey": "…"}';
   const errors = webhooks.flatMap(({ id, auth }, i) =>
     formats[id] === 'pagerduty' && auth?.type !== 'pagerduty'
-      ? [{ pointer: pointer(['webhooks', i, 'auth']), detail }]
+      ? [errorAt(['webhooks', i, 'auth'], detail)]
       : [],
   );
   if (errors.length > 0) throw invalidFields(errors);
@@ -140,14 +140,9 @@ function requireRoutingKeys(
 
 /** Refuses new addresses that nothing could be sent to. */
 function mailErrors(patch: Json, sendsMail: boolean): FieldError[] {
-  const given = has(patch, 'email') ? (patch as JsonObject).email : undefined;
+  const { email: given } = fieldsOf(patch);
   if (sendsMail || !Array.isArray(given) || given.length === 0) return [];
-  return [
-    {
-      pointer: pointer(['email']),
-      detail: 'needs a mail server: set WAYPOST_SMTP_URL at control and delivery',
-    },
-  ];
+  return [errorAt(['email'], 'needs a mail server: set WAYPOST_SMTP_URL at control and delivery')];
 }
 
 function patchable(before: Destination): JsonObject {
@@ -159,7 +154,7 @@ function patchable(before: Destination): JsonObject {
     email,
     failingFor,
     deadLettersEvery,
-    ...defined({ switchOffAfter: limit !== null ? limit : undefined }),
+    ...defined({ switchOffAfter: limit ?? undefined }),
   };
 }
 
@@ -169,10 +164,6 @@ function inWords({ failingForMs, deadLettersEveryMs, switchOffAfterMs }: AlertSe
     deadLettersEvery: durationText(deadLettersEveryMs),
     switchOffAfter: switchOffAfterMs === undefined ? null : durationText(switchOffAfterMs),
   };
-}
-
-function has(value: Json, key: string): boolean {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
 }
 
 /**

@@ -17,7 +17,6 @@ export async function addNotices({ query }: Queries, notices: readonly Notice[])
   }
 }
 
-/** Makes the alerts of these notices due, if they wait for that. */
 export async function makeDue({ query }: Queries, due: readonly DueNotice[]): Promise<void> {
   for (const { id, ...said } of due) {
     await query(

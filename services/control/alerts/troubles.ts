@@ -7,6 +7,7 @@ import {
   type Destination,
   type EncryptedWebhook,
 } from '../../../shared/model/config';
+import { isoTime } from '../../../shared/model/time';
 import { tlsEnds } from '../destinations/certificates';
 import { type Health, outageOf, unknownHealth } from '../health/destination-health';
 import { certificateEnds, type Fact } from '../health/facts';
@@ -75,7 +76,6 @@ export interface Judgement {
   troubles: Trouble[];
   /** what is known of the destinations from now on, as far as it differs */
   health: Map<string, Health>;
-  /** ids of destinations to switch off */
   switchOff: string[];
 }
 
@@ -319,7 +319,7 @@ interface End {
 
 /** People read it: "2026-12-06 21:35 UTC". */
 function minuteInWords(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  return `${isoTime(ms).slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function endsOf(

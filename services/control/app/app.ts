@@ -91,9 +91,7 @@ function handlersOf(deps: AppDeps, access: Access): Handlers {
 interface AboutDeps {
   /** address of ingest for clients */
   ingest: { url: string | null; port: number };
-  /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
-  /** WAYPOST_RETRY_WINDOW */
   windowMs: number;
   /** WAYPOST_ALLOWED_NETWORKS, WAYPOST_FORBIDDEN_NETWORKS */
   networks: Networks;

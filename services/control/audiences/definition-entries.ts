@@ -79,14 +79,9 @@ export async function changeDefinition<T extends Data>(
     return made.data;
   });
   await connect(deps, data.source, wanted, at.by);
-  const source = { id: data.source, ifMatch: undefined, by: at.by };
   const { name } = entry.data;
   if (config.source(data.source)?.data.name !== name) {
-    await entries.change('source', source, (before) => ({
-      ...before,
-      name,
-      updatedAt: deps.now().toISOString(),
-    }));
+    await renameSource(deps, data.source, name, at.by);
   }
   return entry as Entry<T>;
 }
@@ -98,7 +93,6 @@ export async function removeDefinition(deps: Deps, kind: Kind, at: At): Promise<
   await disconnect(deps, source, at.by);
 }
 
-/** Returns the destinations connected to a source. */
 export function connectedTo(config: Pick<ConfigView, 'destinationsOf'>, source: string): string[] {
   return config
     .destinationsOf(source)
@@ -136,7 +130,6 @@ async function connect(
   }
 }
 
-/** Disconnects a source from all its destinations, and deletes it. */
 async function disconnect(
   deps: Pick<Deps, 'config' | 'entries'>,
   source: string,
@@ -146,6 +139,19 @@ async function disconnect(
   if (deps.config.source(source)) {
     await deps.entries.remove('source', { id: source, ifMatch: undefined, by });
   }
+}
+
+async function renameSource(
+  { entries, now }: Pick<Deps, 'entries' | 'now'>,
+  id: string,
+  name: string,
+  by: Actor,
+): Promise<void> {
+  await entries.change('source', { id, ifMatch: undefined, by }, (before) => ({
+    ...before,
+    name,
+    updatedAt: now().toISOString(),
+  }));
 }
 
 async function makingOf({ config, kafka, now }: Deps, id: string, source: string): Promise<Making> {
@@ -244,23 +250,14 @@ export class DefinitionRepair {
   }
 
   async #mend(leftover: Leftover): Promise<void> {
-    const { entries, now } = this.options;
     const by = WAYPOST;
     switch (leftover.kind) {
       case 'orphan':
         return disconnect(this.options, leftover.source, by);
-      case 'renamed': {
-        const { source: id, name } = leftover;
-        const at = now().toISOString();
-        await entries.change('source', { id, ifMatch: undefined, by }, (before) => ({
-          ...before,
-          name,
-          updatedAt: at,
-        }));
-        return;
-      }
+      case 'renamed':
+        return renameSource(this.options, leftover.source, leftover.name, by);
       case 'missing':
-        await entries.create('source', by, () => leftover.source);
+        await this.options.entries.create('source', by, () => leftover.source);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { type Request } from 'express';
 import { Problem } from '../http/problem';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
+import { isoTime } from '../../../shared/model/time';
 import { type Log } from '../../../shared/telemetry/log';
 import { type MemberPages } from './member-pages';
 import { type ProfileStatus } from './status';
@@ -147,7 +148,6 @@ async function endOffsets(kafka: Pick<Kafka, 'ranges'>): Promise<number[]> {
 type UploadOperation = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
 type Kind = 'audience' | 'computed_trait';
 
-/** What uploads of members need. */
 export interface UploadDeps {
   entries: ConfigEntries;
   kafka: Pick<Kafka, 'ranges'>;
@@ -207,20 +207,18 @@ interface ShowCall {
   query: Query<'GET /audiences/{id}/members'>;
 }
 
-/** What lists of members need. */
 export interface MemberDeps {
   entries: ConfigEntries;
   members: Pick<MemberPages, 'page' | 'find'>;
   profiles: Pick<ProfileStatus, 'membersOf'>;
 }
 
-/** Lists the members of a definition. */
 export function showMembers({ entries, members, profiles }: MemberDeps, kind: Kind) {
   return async ({ id, query: { limit, after, user } }: ShowCall) => {
     const { id: definition } = entries.get(kind, id).data;
     const view = ({ since, ...member }: Member) => ({
       ...member,
-      since: new Date(since).toISOString(),
+      since: isoTime(since),
     });
     if (user !== undefined) {
       const found = await members.find(definition, user);

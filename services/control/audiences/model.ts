@@ -8,11 +8,12 @@ import {
 } from '../../../shared/model/audience-definition';
 import { type Json } from '../../../shared/model/message';
 import { expressionErrors, type RequestExpressions } from '../expressions/request-expressions';
-import { type FieldError, pointer } from '../http/problem';
+import { errorAt, type FieldError, quoted } from '../http/problem';
 import { mergePatch } from '../http/entry-patch';
-import { parseBody } from '../http/validate';
+import { fieldsOf, parseBody } from '../http/validate';
 import { audienceBody, computedTraitBody, previewBody } from '../../../shared/api/audiences';
 import { durationText } from '../../../shared/api/fields';
+import { defined } from '../../../shared/collections/defined';
 
 /** Validates changes of audiences and computed traits, and builds their API views. Pure. */
 
@@ -74,10 +75,9 @@ export function patchAudience(
     (before.condition === undefined) !==
     ((body as { condition?: Json }).condition === undefined)
   ) {
-    errors.push({
-      pointer: pointer(['condition']),
-      detail: 'cannot be added or removed. Create a new audience instead',
-    });
+    errors.push(
+      errorAt(['condition'], 'cannot be added or removed. Create a new audience instead'),
+    );
   }
   const { destinations, syncEvery, ...rest } = parseBody(audienceBody, body, errors);
   const { condition: _, sources: __, ...kept } = before;
@@ -94,9 +94,12 @@ export function patchAudience(
 export function createTrait(body: unknown, making: Making): Made<ComputedTrait> {
   const fields = parseBody(computedTraitBody, body, traitErrors(body, making));
   const { destinations, syncEvery, window, ...rest } = fields;
-  const windowed = window === undefined ? {} : { windowMs: window };
   return {
-    data: { ...begun(rest.name, making), ...defined(rest), ...windowed, syncEveryMs: syncEvery },
+    data: {
+      ...begun(rest.name, making),
+      ...defined({ ...rest, windowMs: window }),
+      syncEveryMs: syncEvery,
+    },
     destinations,
   };
 }
@@ -126,8 +129,7 @@ export function patchTrait(
     traitErrors(body, making, before),
   );
   const { property: _, sources: __, windowMs: ___, ...kept } = before;
-  const windowed = window === undefined ? {} : { windowMs: window };
-  const data = { ...kept, ...defined(rest), ...windowed, syncEveryMs: syncEvery };
+  const data = { ...kept, ...defined({ ...rest, windowMs: window }), syncEveryMs: syncEvery };
   return {
     data: countedAnew(before, { ...data, updatedAt: making.now.toISOString() }, making),
     destinations,
@@ -233,7 +235,7 @@ function traitErrors(body: unknown, known: Making, before?: ComputedTrait): Fiel
   const errors = commonErrors(body, known, before);
   const { compute, property } = fieldsOf(body);
   if (OF_PROPERTY.has(compute) && property === undefined) {
-    errors.push({ pointer: pointer(['property']), detail: `is required with ${String(compute)}` });
+    errors.push(errorAt(['property'], `is required with ${compute as string}`));
   }
   return errors;
 }
@@ -253,7 +255,7 @@ function commonErrors(
         ? 'must contain a letter or a digit, and give a trait of at most 100 characters'
         : `would use the trait ${key}, which ${JSON.stringify(taken)} already uses`;
     if (key === undefined || taken !== undefined) {
-      errors.push({ pointer: pointer(['name']), detail });
+      errors.push(errorAt(['name'], detail));
     }
   }
   errors.push(...unknownIds('sources', sources, (id) => known.sourceExists(id)));
@@ -268,17 +270,7 @@ function unknownIds(
 ): FieldError[] {
   return Array.from((Array.isArray(ids) ? ids : []).entries()).flatMap(([i, id]): FieldError[] => {
     if (typeof id !== 'string' || exists(id)) return [];
-    const detail = `unknown ${field.slice(0, -1)} ${JSON.stringify(id.slice(0, 100))}`;
-    return [{ pointer: pointer([field, i]), detail }];
+    const detail = `unknown ${field.slice(0, -1)} ${quoted(id)}`;
+    return [errorAt([field, i], detail)];
   });
-}
-
-function fieldsOf(body: unknown): Record<string, unknown> {
-  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
-}
-
-/** Removes undefined fields. */
-function defined<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

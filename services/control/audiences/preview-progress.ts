@@ -8,7 +8,6 @@ import {
 
 /** The sample of one partition. */
 export interface Known {
-  /** number of profiles */
   profiles: number;
   /** sampled profiles, and members among them */
   known: number;
@@ -115,7 +114,6 @@ export function hear(progress: PreviewProgress, answer: ProfileResult): PreviewP
   }
 }
 
-/** @param partitions number of partitions of profiles */
 export function isDone({ answers }: PreviewProgress, partitions: number): boolean {
   return (
     partitions > 0 &&
@@ -169,7 +167,6 @@ export function figuresOf(
   };
 }
 
-/** Returns the caveats of a result. */
 function noteOf(
   answers: readonly PreviewResult[],
   { exact, of }: { exact: boolean; of: number },
@@ -184,7 +181,6 @@ function noteOf(
   return [...sampled, ...merged].join('; ');
 }
 
-/** Returns what the preview waits for. */
 function missingOf(
   answers: readonly PreviewResult[],
   partitions: number,

@@ -1,6 +1,7 @@
 import { type PreviewQuery } from '../../../shared/model/profile-records';
+import { isoTime } from '../../../shared/model/time';
 import { withTimeout } from '../../../shared/runtime/async';
-import { Problem } from '../http/problem';
+import { Problem, quoted } from '../http/problem';
 import { type Forgotten } from '../history/deletions';
 import { type QueryClient, nobodyThere } from './query-client';
 import { newId } from '../config/config-entries';
@@ -113,14 +114,10 @@ export class Previews {
     throw nobodyThere();
   }
 
-  /** Returns the current figures. @throws Problem `not_found` */
   get(id: string): PreviewView {
     const preview = this.#previews.get(id);
     if (!preview) {
-      throw new Problem(
-        'not_found',
-        `Unknown preview ${JSON.stringify(id.slice(0, 100))}. It may have expired`,
-      );
+      throw new Problem('not_found', `Unknown preview ${quoted(id)}. It may have expired`);
     }
     preview.lookedAt = this.now().getTime();
     return this.#viewOf(preview);
@@ -196,7 +193,7 @@ export class Previews {
   }
 
   #viewOf({ question, partitions, progress, over }: Preview): PreviewView {
-    const expiresAt = new Date(question.expiresAt).toISOString();
+    const expiresAt = isoTime(question.expiresAt);
     const { sample, ...figures } = figuresOf(progress, partitions, over);
     const askedAt = question.expiresAt - LIFETIME_MS;
     const shown = sample.filter(({ userId }) => !this.forgotten.wasDeletedSince(userId, askedAt));

@@ -28,7 +28,6 @@ export class QueryClient {
     this.#answers = new RecordWaiter(PROFILE_RESULTS, kafka, log, KAFKA_WITHIN_MS);
   }
 
-  /** Number of open queries. */
   get open(): number {
     return this.#answers.size;
   }
@@ -79,7 +78,6 @@ export class QueryClient {
   }
 }
 
-/** Returns the problem for a query that no process answered. */
 export function nobodyThere(): Problem {
   const detail =
     'No audiences process responds. Start the service audiences or check its /readyz, then ' +

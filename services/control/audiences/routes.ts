@@ -5,8 +5,8 @@ import { type Json } from '../../../shared/model/message';
 import { type Actor } from '../http/identity';
 import { type At, type ConfigEntries } from '../config/config-entries';
 import { type ConfigView, type Entry } from '../../../shared/config/types';
+import { isoTime } from '../../../shared/model/time';
 import { type Log } from '../../../shared/telemetry/log';
-import { type History } from '../history/history';
 import { type ExpressionWork } from '../expressions/work';
 import { type Kafka } from '../../../shared/kafka/port';
 import { type ProfileStatus } from './status';
@@ -34,6 +34,7 @@ import {
   traitView,
 } from './model';
 import { listSyncs, sizesOf } from '../history/syncs';
+import { type Asking } from '../history/database';
 
 const DAY_MS = 86_400_000;
 
@@ -48,24 +49,20 @@ interface Rules<K extends Kind, V> {
   view: (entry: Entry<Kinds[K]>, connected: string[]) => V;
 }
 
-/** What the routes of audiences and of computed traits need. */
 export interface DefinitionDeps extends MemberDeps {
   config: ConfigView;
   entries: ConfigEntries;
   /** bounds the expressions of requests */
   work: Pick<ExpressionWork, 'inTurn'>;
   kafka: Pick<Kafka, 'ranges'>;
-  history: Pick<History, 'ask'>;
-  /** status of audiences and computed traits */
+  history: Asking;
   profiles: Pick<ProfileStatus, 'of' | 'membersOf'>;
   now: () => Date;
   log: Log;
 }
 
-/** What the routes of audiences need. */
 export type AudienceDeps = DefinitionDeps & UploadDeps & PreviewDeps;
 
-/** What previews of conditions need. */
 interface PreviewDeps {
   config: Pick<ConfigView, 'source'>;
   /** bounds the expressions of requests */
@@ -74,7 +71,6 @@ interface PreviewDeps {
   previews: Pick<Previews, 'start' | 'get' | 'end'>;
 }
 
-/** /api/v1/audiences */
 export function audienceHandlers(deps: AudienceDeps): HandlersOf<'audiences'> {
   const { list, create, get, change, remove, members, syncs, sizes } = definitionHandlers(deps, {
     kind: 'audience',
@@ -96,7 +92,6 @@ export function audienceHandlers(deps: AudienceDeps): HandlersOf<'audiences'> {
   };
 }
 
-/** /api/v1/computed-traits */
 export function computedTraitHandlers(deps: DefinitionDeps): HandlersOf<'computed-traits'> {
   const { list, create, get, change, remove, members, syncs, sizes } = definitionHandlers(deps, {
     kind: 'computed_trait',
@@ -191,7 +186,7 @@ function pastHandlers({ entries, history, now }: DefinitionDeps, kind: Kind) {
         read: ({ limit, after }) =>
           history.ask((database) => listSyncs(database, id, { limit, before: after?.at })),
         cursorOf: ({ bucket }) => ({ at: bucket, id }),
-        view: ({ bucket: _, at, ...sync }) => ({ at: new Date(at).toISOString(), ...sync }),
+        view: ({ bucket: _, at, ...sync }) => ({ at: isoTime(at), ...sync }),
       });
     },
     sizes: async ({
@@ -206,7 +201,7 @@ function pastHandlers({ entries, history, now }: DefinitionDeps, kind: Kind) {
       const span = { fromMs: from ?? to - DAY_MS, toMs: to };
       const sizes = await history.ask((database) => sizesOf(database, id, span));
       return {
-        data: sizes.map(({ at, members }) => ({ at: new Date(at).toISOString(), members })),
+        data: sizes.map(({ at, members }) => ({ at: isoTime(at), members })),
       };
     },
   };

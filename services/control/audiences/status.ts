@@ -9,14 +9,11 @@ import { sumOf } from './preview-progress';
  * partition.
  */
 
-/** What the status of a definition depends on. */
 export type Counted = Pick<Audience, 'revision' | 'upload'>;
 
-/** The status of a definition, over all partitions. */
 export interface DefinitionStatus {
   /** none: no partition has reported */
   phase: 'none' | 'counting' | 'first_sync' | 'live';
-  /** number of partitions that have reported */
   partitions: number;
   /** members now, as sent to receivers; for a computed trait, users with a value */
   members: number;
@@ -62,7 +59,6 @@ export class ProfileStatus {
     await this.#tail?.stop();
   }
 
-  /** Returns the members sent to receivers, by partition. */
   membersOf(definition: string): ReadonlyMap<number, number> {
     return new Map(
       Array.from(this.#said.get(definition) ?? [], ([partition, { members }]) => [

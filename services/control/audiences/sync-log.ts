@@ -2,10 +2,10 @@ import { type ConfigView } from '../../../shared/config/types';
 import { type StatusValue } from '../../../shared/model/profile-records';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { type History } from '../history/history';
 import { saveSyncs, type SyncRow, thinnedBefore } from '../history/syncs';
 import { Periodic } from '../../../shared/runtime/async';
 import { type Counted, type DefinitionStatus } from './status';
+import { type Asking } from '../history/database';
 
 /**
  * Aggregates the partitions' reports of syncs in steps of time, and writes them every few seconds.
@@ -13,7 +13,7 @@ import { type Counted, type DefinitionStatus } from './status';
  * and a step is not written until all its partitions have been read again.
  */
 export interface SyncLogOptions {
-  history: Pick<History, 'ask'>;
+  history: Asking;
   config: Pick<ConfigView, 'audience' | 'computedTrait'>;
   status: (
     definition: string,

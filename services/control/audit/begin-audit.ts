@@ -5,13 +5,12 @@ import { type ConfigView } from '../../../shared/config/types';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { recordAudit } from '../history/audit';
-import { type History } from '../history/history';
 import { type Actor } from '../http/identity';
 import { Problem } from '../http/problem';
+import { type Asking } from '../history/database';
 
-/** What `beginAudit` needs. */
 export interface AuditDeps {
-  history: Pick<History, 'ask'>;
+  history: Asking;
   config: Pick<ConfigView, 'destination'>;
   log: Log;
   now: () => Date;

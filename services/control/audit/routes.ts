@@ -1,19 +1,18 @@
 import { isChange } from '../../../shared/api/audit';
 import { type Encryptor } from '../../../shared/config/encryption';
-import { type History } from '../history/history';
+import { isoTime } from '../../../shared/model/time';
 import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
 import { readVersions } from '../history/destination-versions';
 import { versionsOf, withAddresses } from './addresses';
 import { auditId, countAudit, listAudit } from '../history/audit';
+import { type Asking } from '../history/database';
 
-/** What the routes of the audit trail need. */
 export interface AuditTrailDeps {
-  history: Pick<History, 'ask'>;
+  history: Asking;
   encryptor: Encryptor;
 }
 
-/** /api/v1/audit */
 export function auditHandlers({ history, encryptor }: AuditTrailDeps): HandlersOf<'audit'> {
   return {
     'GET /audit': ({ query: { limit, after, total, ...filter } }) =>
@@ -29,7 +28,7 @@ export function auditHandlers({ history, encryptor }: AuditTrailDeps): HandlersO
           count: () => history.ask((database) => countAudit(database, filter)),
           cursorOf: (row) => ({ at: row.at, id: auditId(row) }),
           view: ({ at, version, ...row }) => ({
-            at: new Date(at).toISOString(),
+            at: isoTime(at),
             ...row,
             version: isChange(row) ? version : null,
           }),

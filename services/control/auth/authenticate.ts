@@ -1,6 +1,7 @@
 import { type TLSSocket } from 'node:tls';
 import { type Request } from 'express';
 import { hasRight, type Right } from '../../../shared/api/access';
+import { isoTime } from '../../../shared/model/time';
 import { Problem } from '../http/problem';
 import { type TokenUses } from './token-uses';
 import { hasExpired, type Identities } from './identities';
@@ -36,7 +37,6 @@ export function identify(access: Access, req: Request, nowMs: number): Identity 
   return identity;
 }
 
-/** Returns the identity of the request's token or session, including an expired token. */
 export function credentialsOf(access: Access, req: Request): Identity | undefined {
   const header = req.get('authorization');
   return header === undefined ? ofCookie() : ofHeader(header);
@@ -55,11 +55,10 @@ export function credentialsOf(access: Access, req: Request): Identity | undefine
 /** @throws Problem `unauthorized` for an expired token */
 export function requireUnexpired(identity: Identity, nowMs: number): void {
   if (!hasExpired(identity, nowMs)) return;
-  const at = new Date(identity.expiresAt ?? 0).toISOString();
+  const at = isoTime(identity.expiresAt ?? 0);
   throw unauthorized(true, `This token expired at ${at}; ask an administrator for a new one`);
 }
 
-/** Returns the session of the request's cookie, or undefined if it is missing or invalid. */
 export function sessionOf({ sessions }: Access, req: Request): Session | undefined {
   const cookie = cookieOf(req);
   const host = req.get('host');
@@ -87,7 +86,6 @@ export function isOverTls(req: Request): boolean {
   return encrypted || req.get('x-forwarded-proto')?.split(',', 1)[0]?.trim() === 'https';
 }
 
-/** Returns the name of the session cookie for this request. */
 export function sessionCookie(req: Request): string {
   return isOverTls(req) ? TLS_SESSION_COOKIE : SESSION_COOKIE;
 }

@@ -8,12 +8,7 @@ import { type Actor, type Identity } from '../http/identity';
  * whose hash is in `config`.
  */
 
-export interface Identities {
-  /** Includes expired tokens: check `hasExpired`. */
-  ofToken(token: string): Identity | undefined;
-  /** Identifies a session: undefined if its token was changed or deleted */
-  ofSession(id: string, mark: string): Identity | undefined;
-}
+export type Identities = ReturnType<typeof openIdentities>;
 
 /** Waypost itself, when it changes something by the rules that people have set. */
 export const WAYPOST: Actor = { id: 'waypost', name: 'Waypost', role: 'operator' };
@@ -29,7 +24,7 @@ export function hasExpired({ expiresAt }: Pick<Identity, 'expiresAt'>, nowMs: nu
 export function openIdentities(
   adminToken: string,
   config: Pick<ConfigReader, 'list' | 'token' | 'onChange'>,
-): Identities {
+) {
   const rootHash = hashToken(adminToken);
   const root: Identity = {
     actor: ROOT,
@@ -54,14 +49,18 @@ export function openIdentities(
     };
   };
   return {
-    // Compares digests, so that the duration reveals nothing about a guess.
-    ofToken: (token) => {
+    /**
+     * Includes expired tokens: check `hasExpired`. It compares digests, so that the duration reveals
+     * nothing about a guess.
+     */
+    ofToken: (token: string): Identity | undefined => {
       const hash = hashToken(token);
       if (timingSafeEqual(Buffer.from(hash), Buffer.from(rootHash))) return root;
       const entry = config.token(idByHash.get(hash) ?? '');
       return entry?.data.hash === hash ? of(entry) : undefined;
     },
-    ofSession: (id, mark) => {
+    /** @returns undefined if its token was changed or deleted */
+    ofSession: (id: string, mark: string): Identity | undefined => {
       const identity = id === ROOT.id ? root : of(config.token(id));
       return identity?.mark === mark ? identity : undefined;
     },

@@ -1,6 +1,6 @@
 import { type Request } from 'express';
 import { addressKey, type ClientAddress } from '../../../shared/runtime/client-address';
-import { Problem } from '../http/problem';
+import { Problem, statusOf } from '../http/problem';
 import { logThrottle, type BucketRate, TokenBuckets } from '../../../shared/runtime/load-limits';
 import { type Log } from '../../../shared/telemetry/log';
 
@@ -52,13 +52,13 @@ export class Refusals {
     req: Request,
     about: { operation: string; token: string | undefined },
   ): unknown {
-    const given = statusOf(error);
+    const given = Number(statusOf(error) ?? 0);
     const isLimited = given === 401 || (about.token === undefined && COUNTED.has(given));
     if (!isLimited && !LOGGED.has(given)) return error;
     const { clientAddress, log } = this.options;
     const address = clientAddress(req.socket.remoteAddress, req.get('x-forwarded-for'));
     const response = isLimited ? this.#limited(address, error) : error;
-    const status = statusOf(response);
+    const status = Number(statusOf(response) ?? 0);
     if (!LOGGED.has(status)) return response;
     // A failed login gets its own line beside other refusals of its address.
     const kind = about.operation === 'POST /session' ? 'login' : (about.token ?? '');
@@ -85,11 +85,4 @@ export class Refusals {
       },
     );
   }
-}
-
-/** @returns 0 for an error without a status; the errors of Express's parser have one */
-function statusOf(error: unknown): number {
-  return typeof error === 'object' && error !== null && 'status' in error
-    ? Number(error.status)
-    : 0;
 }

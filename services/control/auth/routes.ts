@@ -1,5 +1,6 @@
 import { type Request } from 'express';
 import { sessionBody } from '../../../shared/api/tokens';
+import { isoTimeOrNull } from '../../../shared/model/time';
 import { type Call, type HandlersOf } from '../http/handlers';
 import { Problem } from '../http/problem';
 import { parseBody } from '../http/validate';
@@ -73,6 +74,6 @@ function view({ actor: { id, name, role }, rights }: Identity, until: number | n
     name,
     role,
     rights: rights ? [...rights] : null,
-    expiresAt: until === null ? null : new Date(until).toISOString(),
+    expiresAt: isoTimeOrNull(until),
   };
 }

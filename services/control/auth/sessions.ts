@@ -2,8 +2,8 @@ import { createHmac, hkdfSync, randomBytes, randomUUID, timingSafeEqual } from '
 import { Periodic } from '../../../shared/runtime/async';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { type History } from '../history/history';
 import { endedSessions, type SessionKey, sessionKeys } from './store';
+import { type Asking } from '../history/database';
 
 /**
  * Sessions of browsers. A session is a signed text that names the token, the host and the end time,
@@ -14,7 +14,6 @@ import { endedSessions, type SessionKey, sessionKeys } from './store';
 export interface Session {
   /** identifies the session */
   id: string;
-  /** the token's id */
   token: string;
   /** changes with the token */
   mark: string;
@@ -36,7 +35,7 @@ const SYNC_EVERY_MS = 2_000;
 const SYNC_ALONE_MS = 60_000;
 
 export interface SessionsOptions {
-  history: Pick<History, 'ask'>;
+  history: Asking;
   /** as WAYPOST_SECRET_KEY; sessions of each key are accepted */
   secretKeys: readonly Buffer[];
   adminToken: string;

@@ -47,7 +47,6 @@ export async function sessionKeys(
   return read();
 }
 
-/** A session that was ended early. */
 export interface EndedSession {
   id: string;
   /** regular end, ms since 1970, after which the row is deleted */

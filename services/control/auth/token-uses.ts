@@ -2,7 +2,7 @@ import { Periodic } from '../../../shared/runtime/async';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { recordTokenUses, type TokenTimes, tokenUses } from './store';
-import { type History } from '../history/history';
+import { type Asking } from '../history/database';
 
 /**
  * Stores when tokens were last used, to the minute. In the database, since `config` would grow with
@@ -19,7 +19,7 @@ export class TokenUses {
   readonly #writing = new Periodic(WRITE_EVERY_MS, () => this.#write());
 
   constructor(
-    private readonly history: Pick<History, 'ask'>,
+    private readonly history: Asking,
     private readonly now: () => number,
     private readonly log: Log,
   ) {}

@@ -2,7 +2,7 @@ import { type Encryptor, newSystemEntry } from '../../../shared/config/encryptio
 import { MAX_ENTRIES, SYSTEM_ID, type ApiKind, type Kinds } from '../../../shared/model/config';
 import { type Write, type ConfigWriter } from '../../../shared/config/writer';
 import { type ConfigReader, type ConfigView, type Entry } from '../../../shared/config/types';
-import { Problem } from '../http/problem';
+import { Problem, unknownId } from '../http/problem';
 import { auditNote } from '../history/audit-note';
 import { type Actor } from '../http/identity';
 import { requireMatch } from '../http/entry-patch';
@@ -44,31 +44,13 @@ export interface At {
   by: Actor;
 }
 
-export interface ConfigEntries {
-  /** @throws Problem `not_found` */
-  get<K extends ApiKind>(kind: K, id: string): Entry<Kinds[K]>;
-  list<K extends ApiKind>(kind: K): readonly Entry<Kinds[K]>[];
-  /** @throws Problem `conflict` if the limit is reached */
-  create<K extends ApiKind>(kind: K, by: Actor, decide: () => Kinds[K]): Promise<Entry<Kinds[K]>>;
-  /**
-   * @throws Problem `not_found`, `stale`, `conflict`, or the error of `decide`; then nothing is
-   *   written
-   */
-  change<K extends ApiKind>(
-    kind: K,
-    at: At,
-    decide: (data: Kinds[K]) => Kinds[K],
-  ): Promise<Entry<Kinds[K]>>;
-  /** @throws Problem `not_found`, `stale`, `conflict` */
-  remove(kind: ApiKind, at: At): Promise<void>;
-}
+export type ConfigEntries = ReturnType<typeof openConfigEntries>;
 
-export function openConfigEntries(config: ConfigReader, writer: ConfigWriter): ConfigEntries {
+export function openConfigEntries(config: ConfigReader, writer: ConfigWriter) {
+  /** @throws Problem `not_found` */
   const get = <K extends ApiKind>(kind: K, id: string): Entry<Kinds[K]> => {
     const entry = find(config, kind, id);
-    if (!entry) {
-      throw new Problem('not_found', `Unknown ${kind} ${JSON.stringify(id.slice(0, 100))}`);
-    }
+    if (!entry) throw unknownId(kind, id);
     return entry as Entry<Kinds[K]>;
   };
   const replace = async <K extends ApiKind>(
@@ -91,9 +73,10 @@ export function openConfigEntries(config: ConfigReader, writer: ConfigWriter): C
   };
   return {
     get,
-    list: (kind) => config.list(kind),
-    create: (kind, by, decide) =>
-      writer.inTurn(async (write) => {
+    list: <K extends ApiKind>(kind: K) => config.list(kind),
+    /** @throws Problem `conflict` if the limit is reached */
+    create: <K extends ApiKind>(kind: K, by: Actor, decide: () => Kinds[K]) =>
+      writer.inTurn(async (write): Promise<Entry<Kinds[K]>> => {
         if (config.list(kind).length >= MAX_ENTRIES) {
           throw new Problem(
             'conflict',
@@ -109,12 +92,21 @@ export function openConfigEntries(config: ConfigReader, writer: ConfigWriter): C
         }
         return { version: written.version, data };
       }),
-    change: async (kind, at, decide) => {
+    /**
+     * @throws Problem `not_found`, `stale`, `conflict`, or the error of `decide`; then nothing is
+     *   written
+     */
+    change: async <K extends ApiKind>(
+      kind: K,
+      at: At,
+      decide: (data: Kinds[K]) => Kinds[K],
+    ): Promise<Entry<Kinds[K]>> => {
       const { version, data } = await replace(kind, at, decide);
       // A change is never a deletion, so `decide` has returned data.
       return { version, data: data as NonNullable<typeof data> };
     },
-    remove: async (kind, at) => {
+    /** @throws Problem `not_found`, `stale`, `conflict` */
+    remove: async (kind: ApiKind, at: At): Promise<void> => {
       await replace(kind, at, () => undefined);
     },
   };

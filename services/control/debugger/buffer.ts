@@ -3,6 +3,7 @@ import { type InRecord } from '../../../shared/kafka/port';
 import { EVENT_WARNINGS, type EventWarning } from '../../../shared/model/client-time';
 import { isJsonObject, type Json } from '../../../shared/model/message';
 import { type RejectedRecord } from '../../../shared/model/rejected-calls';
+import { isoTime } from '../../../shared/model/time';
 import { type Forgotten } from '../history/deletions';
 
 /**
@@ -13,7 +14,6 @@ import { type Forgotten } from '../history/deletions';
  * Values are stored as they came, and parsed on demand.
  */
 
-/** One call as the debugger shows it. */
 export interface DebugEvent {
   id: string;
   at: string;
@@ -79,7 +79,7 @@ export class Entry {
 
   view(): DebugEvent {
     const { id, source, accepted } = this;
-    const at = new Date(this.atMs).toISOString();
+    const at = isoTime(this.atMs);
     const value = parse(this.value);
     const named = this.#warnings?.split(',') ?? [];
     const warnings = EVENT_WARNINGS.filter((warning) => named.includes(warning));

@@ -32,12 +32,7 @@ const DELETIONS_EVERY_MS = 1_000;
 /** A process alone knows each deletion at once, and hides its calls. */
 const FREE_EVERY_MS = 10_000;
 
-export interface Events {
-  readonly ring: EventBuffer;
-  readonly streams: EventStreams;
-  /** Ends the streams. Call it before waiting for connections to end. */
-  stop(): Promise<void>;
-}
+export type Events = Awaited<ReturnType<typeof openEvents>>;
 
 export interface EventsOptions {
   kafka: Pick<Kafka, 'tail'>;
@@ -51,7 +46,7 @@ export interface EventsOptions {
   onFatal: (error: unknown) => void;
 }
 
-export async function openEvents(options: EventsOptions): Promise<Events> {
+export async function openEvents(options: EventsOptions) {
   const { kafka, config, history, now, onFatal } = options;
   const { forgotten } = history;
   const ring = new EventBuffer(undefined, forgotten);
@@ -94,6 +89,7 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   return {
     ring,
     streams,
+    /** Ends the streams. Call it before waiting for connections to end. */
     stop: async () => {
       streams.stop();
       await deletions.stop();
@@ -102,10 +98,6 @@ export async function openEvents(options: EventsOptions): Promise<Events> {
   };
 }
 
-/**
- * Returns a sentence to show instead of a record that only a newer control process can read;
- * undefined for others.
- */
 function noticeOfNewer(record: InRecord): string | undefined {
   const format = newerFormatOf(record.headers);
   return format === undefined
@@ -150,7 +142,6 @@ export function showEvent(entry: Entry, config: Config, work: RequestWork): Show
   return destinations ? { ...event, destinations } : event;
 }
 
-/** @returns undefined if the work is spent before all are known */
 function reached(
   { source: id, value }: Entry,
   config: Config,

@@ -3,6 +3,7 @@ import { trialBody } from '../../../shared/api/events';
 import { messageVariables } from '../../../shared/cel/json-values';
 import { type Message } from '../../../shared/model/message';
 import { parseMessage } from '../../../shared/model/message-codec';
+import { isoTime } from '../../../shared/model/time';
 import { type Actor } from '../http/identity';
 import { RequestExpressions } from '../expressions/request-expressions';
 import { type ExpressionWork, type RequestWork } from '../expressions/work';
@@ -17,7 +18,6 @@ import { type Events } from './events';
 /** Further reasons are counted as other reasons. */
 const MAX_REASONS = 20;
 
-/** What trying a filter needs. */
 export interface TrialDeps {
   events: Pick<Events, 'ring'>;
   /** bounds the expressions of requests */
@@ -98,7 +98,7 @@ type Result = ReturnType<typeof resultOf>;
 function resultOf(entry: Entry, message: Message, outcome: MatchOutcome, reason: string | null) {
   return {
     event: entry.id,
-    at: new Date(entry.atMs).toISOString(),
+    at: isoTime(entry.atMs),
     source: entry.source,
     type: message.type,
     name: message.event ?? message.name ?? null,

@@ -1,7 +1,6 @@
 import { type RequestWork } from '../expressions/work';
 import { type Entry, type EventBuffer, type EventFilter } from './buffer';
 
-/** A page of events. */
 interface EventPage<T> {
   data: T[];
   /** the last event that was looked at, if older ones remain; null at the end */

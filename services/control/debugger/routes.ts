@@ -4,13 +4,11 @@ import { type Events, showEvent } from './events';
 import { readTrial, type TrialDeps, tryOnEvents } from './filters';
 import { findEvents } from './find-events';
 
-/** What the routes of events need. */
 export interface EventDeps extends TrialDeps {
   events: Pick<Events, 'ring' | 'streams'>;
   config: ConfigView;
 }
 
-/** /api/v1/events */
 export function eventHandlers({ events, config, work }: EventDeps): HandlersOf<'events'> {
   return {
     'GET /events': ({ query: { limit, after, ...filter }, by }) =>
@@ -36,7 +34,6 @@ export function eventHandlers({ events, config, work }: EventDeps): HandlersOf<'
   };
 }
 
-/** /api/v1/filters */
 export function filterHandlers(deps: TrialDeps): HandlersOf<'filters'> {
   return { 'POST /filters/try': ({ body, by }) => tryOnEvents(deps, by, readTrial(body)) };
 }

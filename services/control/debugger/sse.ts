@@ -33,19 +33,15 @@ const PING_MS = 15_000;
 /** A connection that accepts nothing for this long is given up. */
 const STALLED_MS = 60_000;
 
-/** The streams of one token. */
 interface Owner {
   token: string;
   readers: Set<Reader>;
   /** events that they got in this second */
   events: number;
-  /** renderings of this second */
   work: RequestWork;
 }
 
-/** Who opens a stream. */
 export interface ReaderOf {
-  /** id of the token */
   token: string;
   /**
    * called every second, and when a token changes: a stream ends with its token, its session or its
@@ -138,12 +134,10 @@ export class EventStreams {
     this.#giveMissed(reader);
   }
 
-  /** Ends the streams of readers that are no longer allowed to read. */
   recheck(): void {
     for (const reader of this.#readers()) if (!reader.stillAllowed()) this.#end(reader);
   }
 
-  /** Sends an event to all matching readers. */
   publish(entry: Entry): void {
     let shared: string | undefined;
     for (const owner of this.#owners.values()) {
@@ -224,7 +218,6 @@ export class EventStreams {
     missed.splice(0, given);
   }
 
-  /** Returns an event as it is sent. */
   #render(entry: Entry, { work }: Owner): string {
     const render = () => stringifyJson(this.events.show(entry, work));
     return `id: ${entry.id}\ndata: ${work.measure(render)}\n\n`;

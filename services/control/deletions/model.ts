@@ -6,7 +6,8 @@ import { type Source } from '../../../shared/model/config';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { type UserDeletedEvent } from '../../../shared/model/profile-records';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
-import { type FieldError, pointer } from '../http/problem';
+import { isoTime } from '../../../shared/model/time';
+import { errorAt, type FieldError, quoted } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { type Deletion } from '../history/deletions';
 
@@ -39,14 +40,11 @@ export function readDeletion(
   const { userIds = [], anonymousIds = [], sources } = parseBody(deletionBody, body);
   if (userIds.length + anonymousIds.length === 0) {
     throw invalidFields([
-      {
-        pointer: pointer(['userIds']),
-        detail: 'needs at least one of `userIds` and `anonymousIds`',
-      },
+      errorAt(['userIds'], 'needs at least one of `userIds` and `anonymousIds`'),
     ]);
   }
   const unknown = (sources ?? []).flatMap((id, i): FieldError[] =>
-    mistakeOf(id, config).map((detail) => ({ pointer: pointer(['sources', i]), detail })),
+    mistakeOf(id, config).map((detail) => errorAt(['sources', i], detail)),
   );
   if (unknown.length > 0) throw invalidFields(unknown);
   const [users, anonymous] = [[...new Set(userIds)], [...new Set(anonymousIds)]];
@@ -62,7 +60,7 @@ export function readDeletion(
       `would create ${count * affected.length} messages (users times sources); the limit is ` +
       `${MAX_MESSAGES}. Send several requests that each name at most ${most} \`sources\`, or ` +
       'fewer users';
-    throw invalidFields([{ pointer: pointer(['userIds']), detail }]);
+    throw invalidFields([errorAt(['userIds'], detail)]);
   }
   return { users, anonymous, sources: sources ? [...new Set(sources)] : null, affected };
 }
@@ -70,7 +68,7 @@ export function readDeletion(
 /** Returns what is wrong with a named source. */
 function mistakeOf(id: string, config: Pick<ConfigView, 'source'>): string[] {
   const source = config.source(id)?.data;
-  if (!source) return [`unknown source ${JSON.stringify(id.slice(0, 100))}`];
+  if (!source) return [`unknown source ${quoted(id)}`];
   return source.of === undefined
     ? []
     : [`is the source of an audience or computed trait, and sends no calls of users`];
@@ -110,7 +108,7 @@ export function deleteMessages(
   wanted: WantedDeletion,
   made: { id: string; at: number; atMs: number; traceparent: () => string },
 ): OutRecord[] {
-  const at = new Date(made.at).toISOString();
+  const at = isoTime(made.at);
   return whoseOf(wanted).flatMap((id, i) =>
     wanted.affected.map((source) => {
       // The id is the same for all sources, since message ids count for each source separately.
@@ -142,7 +140,7 @@ export function deletionView({ id, at, users, anonymous, sources, affected, mess
     userIds: users,
     anonymousIds: anonymous,
   };
-  return { id, at: new Date(at).toISOString(), ...ids, sources, affected, messages };
+  return { id, at: isoTime(at), ...ids, sources, affected, messages };
 }
 
 /** Shows only the first of many users in a list. */

@@ -7,7 +7,7 @@ import { type History } from '../history/history';
 import { type Events } from '../debugger/events';
 import { type HandlersOf } from '../http/handlers';
 import { readPage } from '../http/paging';
-import { Problem } from '../http/problem';
+import { unknownId } from '../http/problem';
 import {
   deleteMessages,
   deletionListView,
@@ -28,7 +28,6 @@ const PER_RECORD_MS = 0.1;
 /** A database that takes longer holds up the answer, but not the deletion. */
 const MOST_MS = 2_000;
 
-/** What the routes of deletions need. */
 export interface DeletionDeps {
   config: ConfigView;
   history: Pick<History, 'ask' | 'forget'>;
@@ -38,7 +37,6 @@ export interface DeletionDeps {
   log: Log;
 }
 
-/** /api/v1/deletions */
 export function deletionHandlers(deps: DeletionDeps): HandlersOf<'deletions'> {
   const { history } = deps;
   return {
@@ -51,9 +49,7 @@ export function deletionHandlers(deps: DeletionDeps): HandlersOf<'deletions'> {
     'POST /deletions': async ({ body }) => deletionView(await deleteUsers(deps, body)),
     'GET /deletions/{id}': async ({ id }) => {
       const found = await history.ask((database) => getDeletion(database, id));
-      if (!found) {
-        throw new Problem('not_found', `Unknown deletion ${JSON.stringify(id.slice(0, 100))}`);
-      }
+      if (!found) throw unknownId('deletion', id);
       return deletionView(found);
     },
   };

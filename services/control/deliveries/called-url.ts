@@ -32,13 +32,11 @@ interface CalledRequest {
   changedHeaders?: string[];
 }
 
-/** @param replay number of the replay that made the attempt */
 export type CalledUrl = (
   url: UrlAttempt,
   replay: number,
 ) => { address: string | null; request: CalledRequest | null };
 
-/** A request as the record of a delivery has it. */
 type SentRequest = Pick<Delivery, 'replay' | 'method' | 'contentType' | 'headers'>;
 
 export interface CalledContext {
@@ -47,7 +45,6 @@ export interface CalledContext {
   sent: SentRequest | undefined;
   /** the destination as it is today; undefined: deleted */
   today: Destination | undefined;
-  /** versions of the destination that control has seen; undefined: unknown */
   versionOf: (version: number) => Destination | undefined;
   encryptor: Encryptor;
   /** whole URLs instead of origins */

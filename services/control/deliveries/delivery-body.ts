@@ -22,7 +22,6 @@ const MOST_READ = 20_000;
 /** topic/partition/offset */
 const RECORD = /^(.+)\/(\d+)\/(\d+)$/;
 
-/** @returns the record of the delivery, or undefined if Kafka no longer has it */
 export async function findRecord(kafka: Reads, row: DeliveryRow): Promise<InRecord | undefined> {
   const [, topic, partition, offset] = RECORD.exec(row.record) ?? [];
   if (topic === undefined) return undefined;
@@ -57,7 +56,6 @@ function findAround(
   return findNear(kafka, near, ({ headers }) => headers.delivery === id);
 }
 
-/** @returns the message of the delivery, or undefined if Kafka no longer has it */
 export async function findMessageOf(kafka: Reads, row: DeliveryRow): Promise<InRecord | undefined> {
   const sought = { sourceId: row.source, messageId: row.message };
   const [, topic, partition, offset] = RECORD.exec(row.record) ?? [];

@@ -1,6 +1,7 @@
 import { type GoesOn } from '../../../shared/api/operations';
 import { isUnderWay, waitEnd } from '../../../shared/model/reasons';
 import { probedBy } from '../../../shared/model/recall';
+import { isoTime, isoTimeOrNull } from '../../../shared/model/time';
 import { type CircuitRow } from '../history/circuits';
 import { type DeliveryRow } from '../history/delivery-row';
 import { standing } from '../history/filter';
@@ -24,7 +25,6 @@ export interface AtDestination {
 
 export interface Now {
   nowMs: number;
-  /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
   /** WAYPOST_RETRY_WINDOW */
   windowMs: number;
@@ -48,10 +48,10 @@ export function goesOnOf(row: DeliveryRow, at: AtDestination, now: Now): GoesOn 
     nextCheckBy: number | null,
   ): GoesOn => ({
     when,
-    at: iso(atMs),
+    at: isoTimeOrNull(atMs),
     lastCheck: lastCheckOf(at.health),
-    nextCheckBy: iso(nextCheckBy),
-    givenUpAt: new Date(givenUpAt(row, reason, at, now)).toISOString(),
+    nextCheckBy: isoTimeOrNull(nextCheckBy),
+    givenUpAt: isoTime(givenUpAt(row, reason, at, now)),
   });
   // Whatever it waits for now, it then waits for the end of the pause.
   if (at.isPaused) return goesOn('on_release', null, null);
@@ -82,8 +82,6 @@ function givenUpAt(
 ): number {
   return made === 0 && !isPaused && OWED.includes(reason) ? expiresAt + windowMs : expiresAt;
 }
-
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 
 /**
  * Returns the circuits of the URLs that the delivery still goes to, if all of them are open; else

@@ -3,6 +3,7 @@ import { defined } from '../../../shared/collections/defined';
 import { type StoredResponse } from '../../../shared/model/stored-response';
 import { cutEventName } from '../../../shared/model/message';
 import { isUnderWay } from '../../../shared/model/reasons';
+import { isoTime, isoTimeOrNull } from '../../../shared/model/time';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Filter, standing } from '../history/filter';
 import { lastOf, lastReplay, type TriedUrl, type Try } from '../history/tries';
@@ -17,11 +18,8 @@ export function filterOf(query: Query<'GET /deliveries'>, paused: readonly strin
   return { ...filter, paused, event: event === undefined ? undefined : cutEventName(event) };
 }
 
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-
 /** The present, which a row of the history does not know. */
 export interface Present extends Now {
-  /** Returns what is known of a destination. */
   at: (destination: string) => AtDestination;
 }
 
@@ -42,11 +40,11 @@ export function deliveryView(row: DeliveryRow, present: Present) {
     ...standing(row, at.isPaused),
     lastStatusCode: last.status,
     lastError: last.error,
-    acceptedAt: new Date(row.acceptedAt).toISOString(),
-    expiresAt: new Date(row.expiresAt).toISOString(),
+    acceptedAt: isoTime(row.acceptedAt),
+    expiresAt: isoTime(row.expiresAt),
     nextAttemptAt: goesOn?.when === 'at' ? goesOn.at : null,
     goesOn,
-    settledAt: iso(row.settledAt),
+    settledAt: isoTimeOrNull(row.settledAt),
     replay: lastReplay(row),
     attemptsMade: row.made,
     test: row.test,

@@ -11,12 +11,11 @@ import { isUnderWay } from '../../../shared/model/reasons';
 import { newId } from '../config/config-entries';
 import { closedUrls, urlHashes } from '../destinations/stored-webhook';
 import { type DeliveryRow } from '../history/delivery-row';
-import { pointer, Problem } from '../http/problem';
+import { errorAt, Problem } from '../http/problem';
 import { invalidFields } from '../http/validate';
 import { requireSendable } from '../replays/require';
 import { findRecord } from './delivery-body';
 
-/** What a recall needs. */
 export interface RecallDeps {
   config: Pick<ConfigView, 'destination'>;
   encryptor: Encryptor;
@@ -36,12 +35,7 @@ export function closedExcept(
   const errors = webhooks.flatMap((id, i) =>
     known.has(id)
       ? []
-      : [
-          {
-            pointer: pointer(['webhooks', i]),
-            detail: 'is not the id of a webhook of this destination',
-          },
-        ],
+      : [errorAt(['webhooks', i], 'is not the id of a webhook of this destination')],
   );
   if (errors.length > 0) throw invalidFields(errors);
   return closedUrls(known, (id) => webhooks.includes(id));

@@ -4,10 +4,10 @@ import { type Json } from '../../../shared/model/message';
 import { isUnderWay, RENDER_FAILED, TOO_LARGE } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
 import { type ConfigView } from '../../../shared/config/types';
+import { isoTime } from '../../../shared/model/time';
 import { fieldError } from '../destinations/request';
 import { type Health } from '../health/destination-health';
 import { healthOfSome } from '../health/store';
-import { type Database } from '../history/database';
 import { readVersions, versionKey } from '../history/destination-versions';
 import { type DeliveryRow } from '../history/delivery-row';
 import { countDeliveries, getDelivery, listDeliveries } from '../history/queries';
@@ -15,7 +15,7 @@ import { lastReplay } from '../history/tries';
 import { type History } from '../history/history';
 import { type HandlersOf } from '../http/handlers';
 import { decodeCursor, encodeCursor, pageOf, readPage } from '../http/paging';
-import { Problem } from '../http/problem';
+import { Problem, quoted } from '../http/problem';
 import { type CircuitDeps, currentCircuits } from '../destinations/open-circuits';
 import { invalidFields, parseBody } from '../http/validate';
 import {
@@ -34,11 +34,9 @@ import { deliveryDetail, deliveryView, filterOf, type Present } from './model';
 import { closedExcept, recallDelivery, type RecallDeps } from './recall';
 import { readResponses } from './stored-responses';
 
-/** What the routes of deliveries need. */
 export interface DeliveryDeps extends CircuitDeps, RecallDeps {
   config: Pick<ConfigView, 'source' | 'destination' | 'list'>;
   history: Pick<History, 'ask' | 'forgotten' | 'learnDeletions'>;
-  /** the searchable bodies */
   bodies: Pick<BodyIndex, 'retentionMs'>;
   /** WAYPOST_RETRY_WINDOW; also the window of replayed deliveries */
   windowMs: number;
@@ -46,7 +44,6 @@ export interface DeliveryDeps extends CircuitDeps, RecallDeps {
   tiersMs: readonly number[];
 }
 
-/** /api/v1/deliveries */
 export function deliveryHandlers(deps: DeliveryDeps): HandlersOf<'deliveries'> {
   return {
     'GET /deliveries': ({ query }) =>
@@ -65,10 +62,8 @@ type ListQuery = Query<'GET /deliveries'>;
 async function list(deps: DeliveryDeps, query: ListQuery) {
   const filter = filterOf(query, pausedIn(deps));
   return readPage(query, {
-    read: async ({ limit, after: cursor }) => {
-      const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
-      const read = (database: Database) => listDeliveries(database, filter, { limit, after });
-      const rows = await deps.history.ask(read);
+    read: async (page) => {
+      const rows = await deps.history.ask((database) => listDeliveries(database, filter, page));
       const present = await presentOf(deps, rows);
       return rows.map((row) => ({ row, present }));
     },
@@ -90,8 +85,6 @@ async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
     ];
     throw new Problem('invalid_fields', 'The search is off', { errors });
   }
-  const cursor = decodeCursor(query.after);
-  const after = cursor && { acceptedAt: cursor.at, id: cursor.id };
   const context = {
     kafka,
     history,
@@ -102,7 +95,7 @@ async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
   const wanted = { query: text, filter: filterOf(query, pausedIn(deps)) };
   const { rows, stoppedAt, searched } = await searchDeliveries(context, wanted, {
     limit: query.limit + 1,
-    after,
+    after: decodeCursor(query.after),
   });
   const present = await presentOf(deps, rows);
   const page = pageOf(rows, query.limit, {
@@ -113,14 +106,14 @@ async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
   const resume =
     stoppedAt === undefined ? null : encodeCursor({ at: stoppedAt + 1, id: BEFORE_IDS });
   const { from, to, complete } = searched;
-  const times = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+  const times = { from: isoTime(from), to: isoTime(to) };
   return { ...page, next: page.next ?? resume, searched: { ...times, complete } };
 }
 
 async function find({ history }: DeliveryDeps, id: string): Promise<DeliveryRow> {
   const row = await history.ask((database) => getDelivery(database, id));
   if (row) return row;
-  throw new Problem('not_found', `The history has no delivery ${JSON.stringify(id.slice(0, 100))}`);
+  throw new Problem('not_found', `The history has no delivery ${quoted(id)}`);
 }
 
 /** Replays one delivery, even if it was delivered, since it was requested by id. */
@@ -208,7 +201,6 @@ async function presentOf(deps: DeliveryDeps, rows: readonly DeliveryRow[]): Prom
   };
 }
 
-/** Reads the versions of the destination that the attempts of a delivery name. */
 async function versionsOf({ history, config }: DeliveryDeps, { destination, tries }: DeliveryRow) {
   const named = new Set(tries.flatMap(({ urls }) => urls.map((url) => url.destinationVersion)));
   const wanted = [...named].map((version) => ({ destination, version }));

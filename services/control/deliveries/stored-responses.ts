@@ -46,7 +46,6 @@ function sharedWith({ batch }: TriedUrl): string | undefined {
   return batch && batch.index > 0 ? batch.first : undefined;
 }
 
-/** Returns the delivery that has the response to a request, and the request there. */
 function holderOf(
   url: TriedUrl,
   row: DeliveryRow,

@@ -92,10 +92,10 @@ function shapeOf(fields: AuthFields) {
     clientId,
     clientSecret,
     ...defined({
-      scope: scope != null ? scope : undefined,
-      audience: audience != null ? audience : undefined,
-      params: params != null ? params : undefined,
-      clientAuth: clientAuth != null ? clientAuth : undefined,
+      scope: scope ?? undefined,
+      audience: audience ?? undefined,
+      params: params ?? undefined,
+      clientAuth: clientAuth ?? undefined,
     }),
   };
 }

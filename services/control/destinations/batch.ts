@@ -1,6 +1,7 @@
-import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
+import { type Json } from '../../../shared/model/message';
 import { type RequestExpressions } from '../expressions/request-expressions';
-import { type FieldError, pointer } from '../http/problem';
+import { errorAt, type FieldError } from '../http/problem';
+import { fieldsOf } from '../http/validate';
 import { isAuth } from './stored-webhook';
 
 /** Formats whose receivers take one event a request, or whose body is only a part of the event. */
@@ -16,7 +17,7 @@ export function batchErrors(
   webhooks: readonly { auth?: unknown }[],
   expressions: RequestExpressions,
 ): FieldError[] {
-  const { batch, request } = asObject(body);
+  const { batch, request } = fieldsOf(body);
   if (batch === undefined || batch === null) return [];
   if (webhooks.some(({ auth }) => isAuth(auth) && auth.type === 'pagerduty')) {
     return [
@@ -26,7 +27,7 @@ export function batchErrors(
       ),
     ];
   }
-  const { format, body: template } = asObject(request);
+  const { format, body: template } = fieldsOf(request);
   if (typeof format === 'string' && SINGLE.includes(format)) {
     return [
       error(
@@ -42,9 +43,5 @@ export function batchErrors(
 }
 
 function error(detail: string): FieldError {
-  return { pointer: pointer(['batch']), detail };
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
+  return errorAt(['batch'], detail);
 }

@@ -1,8 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { type EndpointTls } from '../../../shared/model/endpoint-auth';
 
-/** Reads certificates in PEM. */
-
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** Returns the certificates in the order of the text; none if one cannot be read. */

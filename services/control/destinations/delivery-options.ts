@@ -4,14 +4,15 @@ import { durationText } from '../../../shared/api/fields';
 import { defined } from '../../../shared/collections/defined';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Destination, type StoredProxy } from '../../../shared/model/config';
-import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
+import { type Json, type JsonObject } from '../../../shared/model/message';
 import { HIDDEN_USER_INFO, NO_PROXY, readProxyUrl } from '../../../shared/model/proxy-url';
 import { type RetryPlan } from '../../../shared/model/retry-plan';
 import { effectiveDelay, leastDelay } from '../../../shared/model/schedule';
 import { secretFields } from '../../../shared/model/secret-fields';
 import { parseDuration } from '../../../shared/model/time';
 import { retentionOfDeliveries, type TopicRetention } from '../../../shared/runtime/retention';
-import { type FieldError, pointer } from '../http/problem';
+import { errorAt, type FieldError } from '../http/problem';
+import { fieldsOf } from '../http/validate';
 
 /**
  * The retry plan and the proxy of a destination: from a request to the stored form, and to the API
@@ -26,16 +27,15 @@ export function retryErrors(
   body: Json,
   { tiersMs, retention }: { tiersMs: readonly number[]; retention: TopicRetention },
 ): FieldError[] {
-  const retry = member(body, 'retry');
-  const window = member(retry, 'window');
+  const { window, delays } = fieldsOf(fieldsOf(body).retry);
   const windowMs = typeof window === 'string' ? (parseDuration(window) ?? 0) : 0;
-  const errors = delayErrors(member(retry, 'delays'), tiersMs);
+  const errors = delayErrors(delays, tiersMs);
   const keptMs = Math.min(Infinity, ...retentionOfDeliveries(retention).map(([, ms]) => ms));
   if (windowMs <= keptMs) return errors;
   const detail =
     `must be at most ${durationText(keptMs)}, which topics keep in this installation ` +
     '(WAYPOST_TOPIC_RETENTION)';
-  return [...errors, { pointer: pointer(['retry', 'window']), detail }];
+  return [...errors, errorAt(['retry', 'window'], detail)];
 }
 
 function delayErrors(delays: Json | undefined, tiersMs: readonly number[]): FieldError[] {
@@ -47,7 +47,7 @@ function delayErrors(delays: Json | undefined, tiersMs: readonly number[]): Fiel
     const detail =
       `must be at least ${String(leastMs)} ms, half of the shortest tier of this ` +
       'installation (WAYPOST_RETRY_DELAYS)';
-    return [{ pointer: pointer(['retry', 'delays', i]), detail }];
+    return [errorAt(['retry', 'delays', i], detail)];
   });
 }
 
@@ -94,7 +94,6 @@ function inWords({ delaysMs, windowMs, timeoutMs, on }: RetryPlan) {
   };
 }
 
-/** Returns the proxy without its user info. */
 export function proxyView(proxy: StoredProxy | undefined): string | null {
   if (!proxy) return null;
   return proxy.userInfo === undefined
@@ -107,17 +106,17 @@ export function proxyView(proxy: StoredProxy | undefined): string | null {
  * count.
  */
 export function changesProxy(body: Json, before: Pick<Destination, 'proxy'>): boolean {
-  return addressOf(member(body, 'proxy')) !== before.proxy?.address;
+  return addressOf(fieldsOf(body).proxy) !== before.proxy?.address;
 }
 
 /** Returns the error of a `***` that has no stored user info to keep. */
 export function proxyErrors(body: Json, before: Pick<Destination, 'proxy'>): FieldError[] {
-  const text = member(body, 'proxy');
+  const text = fieldsOf(body).proxy;
   const read = typeof text === 'string' ? readProxyUrl(text) : undefined;
   if (typeof read !== 'object' || read.userInfo !== HIDDEN_USER_INFO) return [];
   if (before.proxy?.userInfo !== undefined && before.proxy.address === read.address) return [];
   const detail = `has no stored user info to keep for ${read.address}. Send the user info`;
-  return [{ pointer: pointer(['proxy']), detail }];
+  return [errorAt(['proxy'], detail)];
 }
 
 /** @param text validated by the schema and by `proxyErrors` */
@@ -146,8 +145,4 @@ function addressOf(text: Json | undefined): string | undefined {
   if (typeof text !== 'string') return undefined;
   const read = readProxyUrl(text);
   return typeof read === 'string' ? text : read.address;
-}
-
-function member(value: Json | undefined, key: string): Json | undefined {
-  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }

@@ -3,7 +3,7 @@ import {
   type DisabledWebhook,
   type EncryptedWebhook,
 } from '../../../shared/model/config';
-import { pointer } from '../http/problem';
+import { errorAt } from '../http/problem';
 import { invalidFields } from '../http/validate';
 
 /** Switches single URLs of a destination off and on. Pure: the time is an argument. */
@@ -38,7 +38,7 @@ export function webhookOf({ webhooks }: Destination, id: string): EncryptedWebho
   const found = webhooks.find((webhook) => webhook.id === id);
   if (found) return found;
   const detail = 'is not the id of a webhook of this destination';
-  throw invalidFields([{ pointer: pointer(['webhook']), detail }]);
+  throw invalidFields([errorAt(['webhook'], detail)]);
 }
 
 function withWebhook(

@@ -1,5 +1,6 @@
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { type Destination } from '../../../shared/model/config';
+import { isoTime, isoTimeOrNull } from '../../../shared/model/time';
 import { type KnownHealth } from '../health/destination-health';
 import { type CountColumns, percentile } from '../history/minute-counts';
 import { type CircuitRow } from '../history/circuits';
@@ -9,7 +10,6 @@ import { seriesOf, type Span, sumOf, totals } from '../history/count-series';
 /** Judges the health of one destination from counts. Pure. */
 
 type State = DestinationHealth['state'];
-/** A state that the attempts show. */
 type Judged = Extract<State, 'healthy' | 'degraded' | 'failing'>;
 
 /** The attempts of this time show the state, if there are any. */
@@ -21,7 +21,6 @@ const FAILING_BELOW = 0.5;
 export interface Observed {
   destination: Destination;
   span: Span;
-  /** counts in steps of the span */
   steps: readonly SeriesCount[];
   /** counts since `RECENT_MS` ago */
   recent: readonly CountColumns[];
@@ -36,8 +35,6 @@ export interface Observed {
   lastAttemptAt: number | null;
   nowMs: number;
 }
-
-const iso = (ms: number) => new Date(ms).toISOString();
 
 export function healthOf(observed: Observed): DestinationHealth {
   const { span, steps, open, known, nowMs, destination } = observed;
@@ -54,15 +51,15 @@ export function healthOf(observed: Observed): DestinationHealth {
   const seconds = Math.max(1, (span.untilMs - begunAt) / 1_000);
   return {
     state,
-    stateSince: iso(Math.min(nowMs, stateSince(observed, state))),
-    since: iso(span.sinceMs),
+    stateSince: isoTime(Math.min(nowMs, stateSince(observed, state))),
+    since: isoTime(span.sinceMs),
     stepSeconds: span.stepMs / 1_000,
     successRate: rateOf(whole),
     perSecond: Number((whole.delivered / seconds).toPrecision(3)),
     latencyMs: { ...whole.latencyMs, p99: percentile(sumOf(steps), 0.99) },
     lastError: lastErrorOf(known),
     waiting: open.count,
-    oldestWaitingAt: open.oldestAt === null ? null : iso(open.oldestAt),
+    oldestWaitingAt: isoTimeOrNull(open.oldestAt),
     series: seriesOf(steps),
   };
 }
@@ -72,18 +69,15 @@ export function lastErrorOf(
 ): DestinationHealth['lastError'] {
   if (!known?.error) return null;
   const { at, text, code, status } = known.error;
-  return { at: iso(at), code: code ?? null, status: status ?? null, message: text };
+  return { at: isoTime(at), code: code ?? null, status: status ?? null, message: text };
 }
 
 type Counts = Pick<ReturnType<typeof totals>, 'attempts' | 'failedAttempts' | 'partlyDelivered'>;
 
 /** The present of a destination, as far as its state depends on it. */
 interface Present extends Pick<Observed, 'destination' | 'circuits' | 'known'> {
-  /** counts of the span */
   whole: Counts;
-  /** counts since `RECENT_MS` ago */
   recent: Counts;
-  /** number of open deliveries */
   open: number;
   /** age of the oldest one */
   waitsMs: number;
@@ -135,7 +129,6 @@ function isBlocked(known: KnownHealth | undefined, open: number): boolean {
   return open > 0 && blockedAt > Math.max(successAt ?? 0, failures.at(-1)?.at ?? 0);
 }
 
-/** Returns whether its last attempt succeeded. */
 function isWell(known: KnownHealth | undefined): boolean {
   return known !== undefined && known.successAt !== null && known.failures.length === 0;
 }

@@ -22,7 +22,6 @@ interface ListDeps extends CircuitDeps {
 
 type ListQuery = Query<'GET /destinations'>;
 type Column = 'state' | 'waiting' | 'dead' | 'lastDelivery';
-/** What the history knows of a destination, by its id. */
 export type Figures = ReadonlyMap<string, Partial<Record<Column, string | number>>>;
 
 /** @throws Problem `unavailable` if the query asks for what only the history knows */

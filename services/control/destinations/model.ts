@@ -12,8 +12,8 @@ import { secretFields } from '../../../shared/model/secret-fields';
 import { type TopicRetention } from '../../../shared/runtime/retention';
 import { expressionErrors, type RequestExpressions } from '../expressions/request-expressions';
 import { mergePatch } from '../http/entry-patch';
-import { type FieldError, pointer } from '../http/problem';
-import { parseBody } from '../http/validate';
+import { errorAt, type FieldError, quoted } from '../http/problem';
+import { fieldsOf, has, parseBody } from '../http/validate';
 import {
   changesProxy,
   planFields,
@@ -133,7 +133,7 @@ function optionErrors(
 }
 
 function webhooksIn(body: Json): JsonObject[] {
-  const webhooks = has(body, 'webhooks') ? body.webhooks : undefined;
+  const { webhooks } = fieldsOf(body);
   return Array.isArray(webhooks) ? webhooks.filter(isJsonObject) : [];
 }
 
@@ -179,27 +179,19 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
 
 /** Also for alerts. */
 export function secretErrors(patch: Json): FieldError[] {
-  const problem = has(patch, 'sharedSecret') ? secretChangeProblem(patch.sharedSecret) : undefined;
-  return problem === undefined ? [] : [{ pointer: pointer(['sharedSecret']), detail: problem }];
+  const { sharedSecret } = fieldsOf(patch);
+  const problem = sharedSecret === undefined ? undefined : secretChangeProblem(sharedSecret);
+  return problem === undefined ? [] : [errorAt(['sharedSecret'], problem)];
 }
 
 function sourceErrors(body: Json, { sourceExists }: Making): FieldError[] {
-  const sources = has(body, 'sources') ? body.sources : [];
+  const { sources } = fieldsOf(body);
   if (!Array.isArray(sources)) return [];
   return sources.flatMap((id, i) =>
     typeof id === 'string' && !sourceExists(id)
-      ? [
-          {
-            pointer: pointer(['sources', i]),
-            detail: `unknown source ${JSON.stringify(id.slice(0, 100))}`,
-          },
-        ]
+      ? [errorAt(['sources', i], `unknown source ${quoted(id)}`)]
       : [],
   );
-}
-
-function has(value: Json, key: string): value is JsonObject {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, key);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { secretFields } from '../../../shared/model/secret-fields';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
-import { type History } from '../history/history';
 import { readVersions, type Versions, versionKey } from '../history/destination-versions';
 import { type CircuitRow, openCircuits } from '../history/circuits';
+import { type Asking } from '../history/database';
 
 /**
  * Finds the open circuits of URLs that are still called. A circuit is stored by the id of its
@@ -11,9 +11,8 @@ import { type CircuitRow, openCircuits } from '../history/circuits';
  * no more about the old one.
  */
 
-/** What `currentCircuits` needs. */
 export interface CircuitDeps {
-  history: Pick<History, 'ask'>;
+  history: Asking;
   config: Pick<ConfigView, 'destination'>;
   encryptor: Encryptor;
 }

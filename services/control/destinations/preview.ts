@@ -18,7 +18,7 @@ import {
   expressionErrors,
   RequestExpressions,
 } from '../expressions/request-expressions';
-import { pointer, type Problem } from '../http/problem';
+import { errorAt, type Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { fieldError, storedRequest } from './request';
 import { headerNames } from './stored-webhook';
@@ -43,7 +43,6 @@ type Target = Pick<Destination, 'id' | 'request'> & {
   webhook: { headers?: unknown; auth?: { type: string } | null | undefined };
 };
 
-/** What a preview of a request needs. */
 export interface RequestPreviewDeps extends TrialDeps {
   config: Pick<ConfigView, 'destination'>;
   now: () => Date;
@@ -81,7 +80,7 @@ export function previewRequest(
 }
 
 function wrong(field: string, detail: string): Problem {
-  return invalidFields([{ pointer: pointer([field]), detail }]);
+  return invalidFields([errorAt([field], detail)]);
 }
 
 function stored({ config }: RequestPreviewDeps, id: string): Target {

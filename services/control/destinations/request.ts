@@ -2,10 +2,11 @@ import { type z } from 'zod';
 import { type requestBody } from '../../../shared/api/request';
 import { defined } from '../../../shared/collections/defined';
 import { type RequestSettings } from '../../../shared/model/request-settings';
-import { isJsonObject, type Json } from '../../../shared/model/message';
+import { type Json } from '../../../shared/model/message';
 import { type RenderFailure } from '../../../shared/render/render-request';
 import { type RequestExpressions } from '../expressions/request-expressions';
-import { type FieldError, pointer } from '../http/problem';
+import { errorAt, type FieldError } from '../http/problem';
+import { fieldsOf } from '../http/validate';
 import { headerNames, isAuth } from './stored-webhook';
 
 /**
@@ -22,11 +23,11 @@ export function storedRequest(given: Given): RequestSettings | undefined {
     (header): header is [string, string] => header[1] !== null,
   );
   const request: RequestSettings = defined({
-    method: method != null ? method : undefined,
-    format: format != null ? format : undefined,
-    body: body != null ? body : undefined,
+    method: method ?? undefined,
+    format: format ?? undefined,
+    body: body ?? undefined,
     headers: headers.length > 0 ? Object.fromEntries(headers) : undefined,
-    gzipAbove: gzipAbove != null ? gzipAbove : undefined,
+    gzipAbove: gzipAbove ?? undefined,
   });
   return Object.keys(request).length > 0 ? request : undefined;
 }
@@ -42,7 +43,7 @@ export function requestView(request: RequestSettings | undefined) {
  * request
  */
 export function fieldError({ field, message }: RenderFailure, before: string[] = []): FieldError {
-  return { pointer: pointer([...before, 'request', ...field.split('/')]), detail: message };
+  return errorAt([...before, 'request', ...field.split('/')], message);
 }
 
 /**
@@ -55,18 +56,18 @@ export function headerClashes(
   body: Json,
   webhooks: readonly { headers?: unknown; auth?: unknown }[],
 ): FieldError[] {
-  const custom = field(field(field(body, 'signature'), 'custom'), 'header');
+  const custom = fieldsOf(fieldsOf(fieldsOf(body).signature).custom).header;
   const fixed = new Set(webhooks.flatMap(headerNames));
   if (typeof custom === 'string') fixed.add(custom.toLowerCase());
-  const headers = field(field(body, 'request'), 'headers');
-  return Object.keys(isJsonObject(headers) ? headers : {})
+  return Object.keys(fieldsOf(fieldsOf(fieldsOf(body).request).headers))
     .filter((name) => fixed.has(name.toLowerCase()))
-    .map((name) => ({
-      pointer: pointer(['request', 'headers', name]),
-      detail:
+    .map((name) =>
+      errorAt(
+        ['request', 'headers', name],
         'is also a header of a webhook, of its authentication or of the signature. Remove ' +
-        'one of them',
-    }));
+          'one of them',
+      ),
+    );
 }
 
 /**
@@ -79,7 +80,7 @@ export function bodyClashes(
   webhooks: readonly { auth?: unknown }[],
   expressions: RequestExpressions,
 ): FieldError[] {
-  const template = field(field(body, 'request'), 'body');
+  const template = fieldsOf(fieldsOf(body).request).body;
   if (
     typeof template !== 'string' ||
     !webhooks.some(({ auth }) => isAuth(auth) && auth.type === 'pagerduty')
@@ -93,9 +94,5 @@ export function bodyClashes(
     `is ${yields === 'list' ? 'a list' : 'text'}, but the authentication pagerduty writes ` +
     'the routing key into a map. Yield a map, such as {"event_action": "trigger", "payload": ' +
     '…}';
-  return [{ pointer: pointer(['request', 'body']), detail }];
-}
-
-function field(value: unknown, name: string): unknown {
-  return isJsonObject(value) ? value[name] : undefined;
+  return [errorAt(['request', 'body'], detail)];
 }

@@ -7,7 +7,8 @@ import {
   GENERATE_SECRET,
 } from '../../../shared/model/config';
 import { secretFields } from '../../../shared/model/secret-fields';
-import { pointer, Problem } from '../http/problem';
+import { isoTime } from '../../../shared/model/time';
+import { errorAt, Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { rotateEd25519 } from './signature';
 
@@ -51,7 +52,7 @@ export function rotateSecret(
     throw new Problem(
       'conflict',
       'A rotation is in progress until ' +
-        `${new Date(before.overlapUntil ?? 0).toISOString()}. Wait, or end it with an ` +
+        `${isoTime(before.overlapUntil ?? 0)}. Wait, or end it with an ` +
         'overlap of 0s',
     );
   }
@@ -59,7 +60,7 @@ export function rotateSecret(
   const switchAt = fields.switchAt === undefined ? overlapUntil : Date.parse(fields.switchAt);
   if (switchAt > overlapUntil) {
     const detail = 'must not be after the end of the overlap, when the old secret expires';
-    throw invalidFields([{ pointer: pointer(['switchAt']), detail }]);
+    throw invalidFields([errorAt(['switchAt'], detail)]);
   }
   const given = fields.sharedSecret === GENERATE_SECRET ? undefined : fields.sharedSecret;
   const current = encryptor.encrypt(
@@ -87,7 +88,7 @@ function rotateKeyPair(
   );
   const detail = 'belongs to the shared secret, not to the Ed25519 key';
   if (wrong.length > 0) {
-    throw invalidFields(wrong.map((field) => ({ pointer: pointer([field]), detail })));
+    throw invalidFields(wrong.map((field) => errorAt([field], detail)));
   }
   const field = secretFields.ed25519(destination.id);
   const encrypt = (key: string) => encryptor.encrypt(key, field);
@@ -100,13 +101,12 @@ function rotateKeyPair(
  */
 export function secretsView(stored: Destination['secrets'], now: Date) {
   const secrets = secretsNow(stored, now);
-  const time = (ms = 0) => new Date(ms).toISOString();
   return {
     hasSharedSecret: secrets !== undefined,
     secretRotation: secrets?.previous
       ? {
-          overlapUntil: time(secrets.overlapUntil),
-          switchAt: time(secrets.switchAt ?? secrets.overlapUntil),
+          overlapUntil: isoTime(secrets.overlapUntil ?? 0),
+          switchAt: isoTime(secrets.switchAt ?? secrets.overlapUntil ?? 0),
         }
       : null,
   };

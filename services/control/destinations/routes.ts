@@ -8,9 +8,9 @@ import { type Actor } from '../http/identity';
 import { type At, type ConfigEntries, newId, newSharedSecret } from '../config/config-entries';
 import { type ConfigReader } from '../../../shared/config/types';
 import { type Encryptor } from '../../../shared/config/encryption';
+import { isoTimeOrNull } from '../../../shared/model/time';
 import { type Log } from '../../../shared/telemetry/log';
 import { type TopicRetention } from '../../../shared/runtime/retention';
-import { type History } from '../history/history';
 import { type Replays } from '../replays/runner';
 import { tryOnEvents } from '../debugger/filters';
 import { compileInTurn } from '../expressions/request-expressions';
@@ -29,28 +29,26 @@ import { parseBody } from '../http/validate';
 import { SharedAnswers } from '../overview/shared-answers';
 import { jobView } from '../replays/job-view';
 import { requireSendable } from '../replays/require';
+import { type Asking } from '../history/database';
 
 /** The newest events, on which a filter is tried. */
 const EVENTS_IN_TRIAL = 200;
 
-/** What the routes of destinations need. */
 export interface DestinationDeps extends RequestPreviewDeps {
   config: Pick<ConfigReader, 'source' | 'destination' | 'onChange'>;
   entries: ConfigEntries;
   encryptor: Encryptor;
   testSends: TestSends;
   replays: Pick<Replays, 'startRecall'>;
-  history: Pick<History, 'ask'>;
+  history: Asking;
   /** for this time a list is sorted by the same figures */
   keepAnswersMs: number;
   /** WAYPOST_RETRY_DELAYS */
   tiersMs: readonly number[];
-  /** WAYPOST_TOPIC_RETENTION */
   retention: TopicRetention;
   log: Log;
 }
 
-/** /api/v1/destinations */
 export function destinationHandlers(deps: DestinationDeps): HandlersOf<'destinations'> {
   const { entries } = deps;
   const view = (by: Actor, entry: Entry<Destination>) =>
@@ -155,10 +153,10 @@ async function enable(deps: DestinationDeps, call: At & { body: Json | undefined
   const at = disabled?.at ?? data.updatedAt;
   const lost = await history
     .ask((database) => lostToDisabled(database, call.id, Date.parse(at)))
-    .catch(() => ({ count: null, firstAt: null }));
+    .catch(() => ({ count: null, oldestAt: null }));
   if (!disabled && lost.count === 0) return { lostSince: null, count: 0 };
   return {
-    lostSince: lost.firstAt === null ? at : new Date(lost.firstAt).toISOString(),
+    lostSince: isoTimeOrNull(lost.oldestAt) ?? at,
     count: lost.count,
   };
 }

@@ -8,7 +8,9 @@ import {
   type SignatureSettings,
 } from '../../../shared/model/endpoint-auth';
 import { isJsonObject, type Json } from '../../../shared/model/message';
-import { type FieldError, pointer, Problem } from '../http/problem';
+import { isoTime } from '../../../shared/model/time';
+import { errorAt, type FieldError, Problem } from '../http/problem';
+import { fieldsOf } from '../http/validate';
 import { headerNames } from './stored-webhook';
 
 /** The signatures of a destination, and its Ed25519 keys. */
@@ -46,7 +48,7 @@ export function sealSignature(
           header: custom.header,
           algorithm: custom.algorithm,
           encoding: custom.encoding,
-          ...defined({ prefix: custom.prefix != null ? custom.prefix : undefined }),
+          ...defined({ prefix: custom.prefix ?? undefined }),
         }
       : undefined,
     ed25519: keys,
@@ -85,7 +87,7 @@ export function rotateEd25519(
   if (keys.previous && overlapMs > 0) {
     throw new Problem(
       'conflict',
-      `A rotation is in progress until ${new Date(keys.overlapUntil ?? 0).toISOString()}. ` +
+      `A rotation is in progress until ${isoTime(keys.overlapUntil ?? 0)}. ` +
         'Wait, or end it with an overlap of 0s',
     );
   }
@@ -101,7 +103,6 @@ export function rotateEd25519(
   };
 }
 
-/** Returns the public keys that sign now, the newest first. */
 export function publicKeys(destination: Destination, now: Date) {
   const keys = keysNow(destination.signature?.ed25519, now);
   if (!keys) return [];
@@ -113,11 +114,10 @@ export function publicKeys(destination: Destination, now: Date) {
   });
   return compact([
     shown(current, null),
-    previous ? shown(previous, new Date(overlapUntil).toISOString()) : undefined,
+    previous ? shown(previous, isoTime(overlapUntil)) : undefined,
   ]);
 }
 
-/** Returns the fields as the API has them, or undefined. */
 export function signatureFields(signature: SignatureSettings<unknown> | undefined) {
   if (!signature) return undefined;
   const { xSignature, ed25519, custom } = signature;
@@ -149,22 +149,19 @@ interface Beside {
  * Returns the errors of the custom signature beside the other fields. @param body with any mistakes
  */
 export function signatureErrors(body: Json, { isSigned, webhooks }: Beside): FieldError[] {
-  const signature = isJsonObject(body) ? body.signature : undefined;
-  const custom = isJsonObject(signature) ? signature.custom : undefined;
-  if (!isJsonObject(signature) || !isJsonObject(custom)) return [];
-  const at = (...path: string[]) => pointer(['signature', 'custom', ...path]);
-  const errors = isSigned
-    ? []
-    : [{ pointer: at(), detail: 'needs a shared secret. Set sharedSecret too' }];
-  const name = typeof custom.header === 'string' ? custom.header.toLowerCase() : '';
+  const signature = fieldsOf(fieldsOf(body).signature);
+  if (!isJsonObject(signature.custom)) return [];
+  const { header } = signature.custom;
+  const at = ['signature', 'custom'];
+  const errors = isSigned ? [] : [errorAt(at, 'needs a shared secret. Set sharedSecret too')];
+  const name = typeof header === 'string' ? header.toLowerCase() : '';
   if (name === 'x-signature' && signature.xSignature !== false) {
-    errors.push({
-      pointer: at('header'),
-      detail: 'is set by Waypost itself. Set xSignature to false first',
-    });
+    errors.push(
+      errorAt([...at, 'header'], 'is set by Waypost itself. Set xSignature to false first'),
+    );
   }
   if (webhooks.some((webhook) => headerNames(webhook).includes(name))) {
-    errors.push({ pointer: at('header'), detail: 'is already a header of a webhook' });
+    errors.push(errorAt([...at, 'header'], 'is already a header of a webhook'));
   }
   return errors;
 }

@@ -19,7 +19,6 @@ export interface StoredWebhook {
   tlsKey: string | undefined;
 }
 
-/** An error at a field of a webhook. */
 export type WebhookError = [path: string[], detail: string];
 
 /** The authentication in a request, before its schema has validated it. */
@@ -34,7 +33,6 @@ export function isAuth(value: unknown): value is RawAuth {
   );
 }
 
-/** Returns the names of the headers that a webhook sets, sent or stored, in lower case. */
 export function headerNames({
   headers,
   auth,
@@ -81,7 +79,6 @@ export function urlHashes(
   );
 }
 
-/** Returns the hashes of the webhooks that are not wanted. */
 export function closedUrls(
   hashes: ReadonlyMap<string, string | undefined>,
   isWanted: (webhook: string) => boolean,

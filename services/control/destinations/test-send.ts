@@ -165,39 +165,29 @@ const LATE_MS = 1_000;
 /** Each holds a request open. People need no more concurrent tests. */
 const MAX_WAITING = 100;
 
-export interface TestSends {
+export type TestSends = ReturnType<typeof openTestSends>;
+
+export interface TestSendsOptions {
+  kafka: Pick<Kafka, 'tail'>;
+  producer: BatchProducer;
+  timeoutMs: number;
+  now: () => Date;
+  log: Log;
+}
+
+export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSendsOptions) {
+  const attempts = new RecordWaiter(ATTEMPTS, kafka, log, SLACK_MS);
   /**
    * @param sent the body to POST instead of the sample that `body` selects, and the endpoints that
    *   get it
    * @throws Problem `invalid_fields`; `no_answer` if no event came in time
    * @throws AppError `kafka_unavailable`, `overloaded`
    */
-  send(
+  const send = async (
     destination: Destination,
     body: unknown,
     sent?: { value: string; closed: string[]; endpoints: number },
-  ): Promise<TestSendProgress & { delivery: string }>;
-  stop(): Promise<void>;
-}
-
-export interface TestSendsOptions {
-  kafka: Pick<Kafka, 'tail'>;
-  producer: BatchProducer;
-  /** WAYPOST_TIMEOUT */
-  timeoutMs: number;
-  now: () => Date;
-  log: Log;
-}
-
-export function openTestSends({
-  kafka,
-  producer,
-  timeoutMs,
-  now,
-  log,
-}: TestSendsOptions): TestSends {
-  const attempts = new RecordWaiter(ATTEMPTS, kafka, log, SLACK_MS);
-  const send: TestSends['send'] = async (destination, body, sent) => {
+  ): Promise<TestSendProgress & { delivery: string }> => {
     if (attempts.size >= MAX_WAITING) {
       throw new AppError('overloaded', 'Too many tests are waiting for a response', true);
     }

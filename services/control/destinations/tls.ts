@@ -4,6 +4,7 @@ import { isKeepValue, type TlsFields } from '../../../shared/api/endpoint-auth';
 import { defined } from '../../../shared/collections/defined';
 import { type Encrypted } from '../../../shared/model/config';
 import { type EndpointTls } from '../../../shared/model/endpoint-auth';
+import { isoTime } from '../../../shared/model/time';
 import { readCertificates, tlsEnds } from './certificates';
 import {
   type ChangeContext,
@@ -171,9 +172,9 @@ export function sealTls(
   const sealed = key == null ? undefined : isKeepValue(key) ? stored?.key : encrypt(key);
   if (certificate == null && sealed === undefined && ca == null) return undefined;
   return defined({
-    certificate: certificate != null ? certificate : undefined,
+    certificate: certificate ?? undefined,
     key: sealed,
-    ca: ca != null ? ca : undefined,
+    ca: ca ?? undefined,
   });
 }
 
@@ -182,6 +183,6 @@ export function tlsView(tls: EndpointTls<Encrypted> | undefined) {
   const { certificate = null, key, ca = null } = tls;
   const ends = tlsEnds(tls).certificate;
   // The first certificate of the chain to expire.
-  const notAfter = ends.length === 0 ? null : new Date(Math.min(...ends)).toISOString();
+  const notAfter = ends.length === 0 ? null : isoTime(Math.min(...ends));
   return { certificate, key: key === undefined ? null : { keep: true as const }, ca, notAfter };
 }

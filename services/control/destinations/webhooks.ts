@@ -9,7 +9,7 @@ import {
   type EncryptedWebhook,
 } from '../../../shared/model/config';
 import { secretFields } from '../../../shared/model/secret-fields';
-import { type FieldError, pointer } from '../http/problem';
+import { errorAt, type FieldError } from '../http/problem';
 import { authErrors, authView, sealAuth } from './auth';
 import {
   type ChangeContext,
@@ -67,16 +67,13 @@ export function webhookErrors(
       ...authErrors(item, match, around),
       ...tlsErrors(item, match, around),
     ];
-    const errors = found.map(([path, detail]) => ({
-      pointer: pointer(['webhooks', i, ...path]),
-      detail,
-    }));
+    const errors = found.map(([path, detail]) => errorAt(['webhooks', i, ...path], detail));
     if (item.id === undefined || match) return errors;
     const twice = stored.some(({ sealed }) => sealed.id === item.id);
     const detail = twice
       ? 'is given twice'
       : 'is not the id of a webhook of this destination; leave it out for a new one';
-    return [{ pointer: pointer(['webhooks', i, 'id']), detail }, ...errors];
+    return [errorAt(['webhooks', i, 'id'], detail), ...errors];
   });
 }
 
@@ -114,7 +111,7 @@ export function proxyChangeErrors(stored: readonly EncryptedWebhook[]): FieldErr
   const detail =
     'cannot change while stored values are kept. Send `webhooks` with the values of their ' +
     'secrets too';
-  return [{ pointer: pointer(['proxy']), detail }];
+  return [errorAt(['proxy'], detail)];
 }
 
 /**

@@ -6,10 +6,10 @@ import {
   type RenderedText,
   type Template,
 } from '../../../shared/cel/template';
-import { isJsonObject } from '../../../shared/model/message';
 import { MAX_HEADERS } from '../../../shared/model/webhook-request';
 import { type Actor } from '../http/identity';
-import { type FieldError, pointer } from '../http/problem';
+import { errorAt, type FieldError } from '../http/problem';
+import { fieldsOf } from '../http/validate';
 import { cpuMs } from '../../../shared/runtime/cpu-clock';
 import { type ExpressionWork, RequestWork } from './work';
 
@@ -27,7 +27,6 @@ export class RequestExpressions {
     return this.#once(this.#filters, text, () => compileExpression(text, 'filter'));
   }
 
-  /** The condition of an audience. */
   condition(text: string): Expression | Mistake {
     return this.#once(this.#conditions, text, () => compileExpression(text, 'audience'));
   }
@@ -100,12 +99,11 @@ export function expressionErrors(
   return expressionsIn(body).flatMap(({ path, compile }) => {
     const compiled = compile(expressions);
     if (compiled.kind !== 'mistake') return [];
-    return [{ pointer: pointer([...before, ...path]), detail: mistakeText(compiled) }];
+    return [errorAt([...before, ...path], mistakeText(compiled))];
   });
 }
 
 interface Written {
-  /** of the field in the body */
   path: string[];
   compile: (expressions: RequestExpressions) => Expression | Template<unknown> | Mistake;
 }
@@ -133,8 +131,4 @@ function expressionsIn(body: unknown): Written[] {
     found.push({ path: ['request', 'headers', name], compile: (each) => each.header(text) });
   }
   return found;
-}
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return isJsonObject(value) ? value : {};
 }

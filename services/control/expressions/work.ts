@@ -35,9 +35,7 @@ const IN_TURN = {
 };
 const MAX_TOKENS = 10_000;
 
-/** Clocks in ms; tests set them. */
 export interface WorkClocks {
-  /** CPU time */
   cpu: () => number;
   now: () => number;
   wait: (ms: number) => Promise<void>;
@@ -74,7 +72,6 @@ export class RequestWork {
   #spentMs = 0;
   #heldBytes = 0;
   #pieceMs = 0;
-  /** since when a piece runs */
   #runsSince: number | undefined;
 
   constructor(

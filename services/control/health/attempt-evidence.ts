@@ -23,7 +23,6 @@ export interface Cause {
 /** Times are ms since 1970. */
 export type Evidence = HealthEvidence | { kind: 'fact'; fact: Fact };
 
-/** Evidence of the health of a destination. */
 export type HealthEvidence =
   | { kind: 'ok'; destination: string; at: number }
   /** `until`: announced time of the next attempt; `at` if none follows */
@@ -63,7 +62,6 @@ export function evidenceOf(value: Buffer | null): Evidence[] {
   }
 }
 
-/** Returns the time of the last success of each destination, ms since 1970. */
 function lastSuccesses({ columns, contexts, rows }: Rows): Map<string, number> {
   const last = new Map<string, number>();
   const places = placesOf(columns);

@@ -20,7 +20,6 @@ export interface Fact {
   event: NoticeEvent;
 }
 
-/** Returns the fact of an event; undefined: it cannot be used. */
 export function factOf(event: NoticeEvent): Fact | undefined {
   const at = Date.parse(event.at);
   const named = nameOf(event);

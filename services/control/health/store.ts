@@ -84,7 +84,6 @@ export async function dropFacts({ query }: Queries, facts: readonly Fact[]): Pro
   );
 }
 
-/** Adds evidence to the health of its destinations. */
 async function addToHealth(queries: Queries, evidence: readonly HealthEvidence[]): Promise<void> {
   if (evidence.length === 0) return;
   const byDestination = groupBy(evidence, ({ destination }) => destination);
@@ -162,7 +161,6 @@ export async function troubled({ query }: Queries): Promise<Map<string, Health>>
   );
 }
 
-/** Returns the ids of the destinations with trouble. */
 export async function troubledIds({ query }: Queries): Promise<string[]> {
   const rows = await query<{ destination: string }>(
     'select destination from waypost.health where not quiet',
@@ -170,7 +168,6 @@ export async function troubledIds({ query }: Queries): Promise<string[]> {
   return rows.map(({ destination }) => destination);
 }
 
-/** Returns what is known of these destinations. */
 export async function healthOfSome(
   { query }: Queries,
   destinations: readonly string[],

@@ -20,7 +20,6 @@ export interface Change {
 export interface AuditNote {
   by: Actor;
   action: Action;
-  /** name of the entry */
   name: string;
   changes: Change[];
 }
@@ -61,7 +60,6 @@ const HIDDEN = '***';
 const SECRET: ReadonlySet<string> = new Set(['secrets', 'hash', 'writeKeys', 'url']);
 /** Objects with public names and secret values. */
 const SECRET_VALUES: ReadonlySet<string> = new Set(['headers']);
-/** Names in the API. */
 const NAMES: Readonly<Record<string, string>> = {
   secrets: 'sharedSecret',
   hash: 'token',

@@ -21,7 +21,6 @@ export interface AuditRow extends AuditNote {
   at: number;
 }
 
-/** A fact of a record of `config`. */
 export type ConfigFact =
   { kind: 'audit'; row: AuditRow } | { kind: 'version'; row: DestinationVersion };
 
@@ -131,7 +130,6 @@ function fitting({ kind, entry, by, since, until, sessions }: AuditFilter) {
   return [kind ?? null, entry ?? null, by ?? null, since ?? null, until ?? null, left];
 }
 
-/** Returns when a field of an entry was last set; null: unknown. */
 export async function lastSetAt(
   { query }: Database,
   entry: string,
@@ -153,7 +151,6 @@ type Stored = Omit<AuditRow, 'by' | 'changes'> & {
   changes: string;
 };
 
-/** Returns the id of a row for cursors. */
 export function auditId({ entry, version }: Pick<AuditRow, 'entry' | 'version'>): string {
   return `${entry}.${version}`;
 }

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../shared/model/time';
 import { addColumns, type CountColumns, type Counts, type Kind, percentile } from './minute-counts';
 import { type SeriesCount } from './queries';
 import { type CountedSpan } from './stored-counts';
@@ -15,7 +16,6 @@ const MAX_STEPS = 60;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440];
 
 export interface Span extends CountedSpan {
-  /** length of a step */
   stepMs: number;
 }
 
@@ -52,9 +52,8 @@ export function endOf(until: number | undefined, nowMs: number): number {
   return Math.min(until ?? nowMs, nowMs);
 }
 
-/** Returns the counts in steps of time for charts, for all destinations or one. */
 export function seriesOf(steps: readonly SeriesCount[]) {
-  return steps.map((step) => ({ at: new Date(step.at).toISOString(), ...totals([step]) }));
+  return steps.map((step) => ({ at: isoTime(step.at), ...totals([step]) }));
 }
 
 export function totals(rows: readonly CountColumns[]) {

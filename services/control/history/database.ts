@@ -29,7 +29,6 @@ export interface Database extends Queries {
   close(): Promise<void>;
 }
 
-/** Runs work with the database that is open. */
 export interface Asking {
   /** @throws Problem `unavailable` while the database cannot be used */
   ask<T>(work: (database: Database) => Promise<T>): Promise<T>;

@@ -8,7 +8,6 @@ import { storedId } from './stored-id';
  * `attempts`.
  */
 
-/** A deletion for some sources or all. */
 export interface Deletion {
   id: string;
   /** ms since 1970 */
@@ -20,7 +19,6 @@ export interface Deletion {
   sources: string[] | null;
   /** sources that got a message */
   affected: string[];
-  /** messages sent */
   messages: number;
 }
 
@@ -114,7 +112,6 @@ export class Forgotten {
   /** sequence number of the last known deletion */
   #seq = 0;
 
-  /** Changes with each new deletion. */
   get latestSeq(): number {
     return this.#seq;
   }
@@ -176,12 +173,20 @@ export class Forgotten {
 
   /** Returns whether the user or visitor of an event was deleted after its acceptance. */
   has(
-    { userId, anonymousId, source }: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source'>,
-    atMs: number,
+    {
+      userId,
+      anonymousId,
+      source: sourceId,
+    }: Pick<DeliveryEvent, 'userId' | 'anonymousId' | 'source'>,
+    acceptedAt: number,
   ): boolean {
+    // Most records are newer than any deletion, and their ids need not be read.
+    if (acceptedAt >= this.#users.latestAt) return false;
+    const call = { sourceId, acceptedAt };
     return (
-      (userId !== undefined && this.#covers({ userId }, source, atMs)) ||
-      (anonymousId !== undefined && this.#covers({ anonymousId }, source, atMs))
+      (userId !== undefined && this.#users.covers({ ...call, userId: asStored(userId) })) ||
+      (anonymousId !== undefined &&
+        this.#users.covers({ ...call, anonymousId: asStored(anonymousId) }))
     );
   }
 
@@ -195,21 +200,6 @@ export class Forgotten {
   hides(ids: () => readonly string[], source: string, atMs: number): boolean {
     if (atMs >= this.#users.latestAt) return false;
     return ids().some((id) => this.has({ userId: id, anonymousId: id, source }, atMs));
-  }
-
-  #covers(
-    { userId, anonymousId }: Pick<DeliveryEvent, 'userId' | 'anonymousId'>,
-    sourceId: string,
-    acceptedAt: number,
-  ): boolean {
-    // Most records are newer than any deletion and need no look-up.
-    if (acceptedAt >= this.#users.latestAt) return false;
-    return this.#users.covers({
-      userId: userId && asStored(userId),
-      anonymousId: anonymousId && asStored(anonymousId),
-      sourceId,
-      acceptedAt,
-    });
   }
 }
 

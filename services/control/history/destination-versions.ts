@@ -46,7 +46,6 @@ export async function recordVersions(
   );
 }
 
-/** Finds versions by `versionKey`. */
 export type Versions = ReadonlyMap<string, Destination>;
 
 export function versionKey(destination: string, version: number): string {

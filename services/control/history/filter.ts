@@ -25,11 +25,9 @@ export interface Filter {
   user?: string | undefined;
   type?: string | undefined;
   event?: string | undefined;
-  /** id of a batch that they were sent in */
   batch?: string | undefined;
   /** status of the last response, from the first to the last of these */
   code?: { from: number; to: number } | undefined;
-  /** code of the last attempt's error */
   error?: string | undefined;
   /** id of the job that sent them last */
   replay?: string | undefined;
@@ -74,7 +72,6 @@ function shownStatus(paused: string): string {
     then case when made > 0 then 'retrying' else 'waiting' end else status end`;
 }
 
-/** Returns the stored statuses of rows that are shown with this one. */
 function storedStatuses(status: FilterStatus): readonly DeliveryStatus[] {
   return status === 'waiting' || status === 'retrying' ? [status, 'held'] : statusesOf(status);
 }
@@ -91,7 +88,6 @@ export function whereOf(conditions: readonly string[]): string {
   return conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
 }
 
-/** Conditions of SQL. */
 export interface Conditions {
   /** those that one index finds together, fewest deliveries first */
   indexed: string[];

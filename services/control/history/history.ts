@@ -40,7 +40,6 @@ export interface HistoryOptions {
 export class History {
   #database: Database | undefined;
   #why: string | undefined = 'the database is being opened';
-  /** deletions of users that this process knows */
   readonly forgotten = new Forgotten();
   /** This process may have written a deletion that `forgotten` has not read. */
   #isBehind = false;
@@ -48,7 +47,6 @@ export class History {
   readonly #inTurn = inTurn();
   #stopped = false;
   readonly #deliveries: StoredDeliveries;
-  /** stores the events of deliveries */
   readonly events: Handler<Event>;
   /** stores the audit trail and the versions of destinations */
   readonly audit: Handler<ConfigFact>;

@@ -62,7 +62,6 @@ export function countsOf(before: DeliveryRow | undefined, after: DeliveryRow): M
   return counts;
 }
 
-/** Returns what a delivery that has ended counts as. */
 function endsOf(row: DeliveryRow): string[] {
   if (row.settledAt === null) return [];
   if (!isDelivered(row.status)) return [row.status];
@@ -71,7 +70,6 @@ function endsOf(row: DeliveryRow): string[] {
   return row.replay === 0 ? [...ends, took(row)] : ends;
 }
 
-/** Returns the attempts that a change of a delivery added. */
 function newTries(before: DeliveryRow | undefined, after: DeliveryRow) {
   if (!before) return after.tries;
   if (before.tries === after.tries) return [];
@@ -92,7 +90,6 @@ export interface SummedCounts {
   counts: Counts;
 }
 
-/** Sums the counts of the same destination, minute and kind. */
 export class CountSums {
   readonly #byMinute = new Map<number, Map<string, Counts>>();
 
@@ -137,7 +134,6 @@ function addTo(counts: Counts, what: string, count: number): void {
   counts.set(what, (counts.get(what) ?? 0) + count);
 }
 
-/** Adds a row of the database to counts. */
 export function addColumns(counts: Counts, columns: CountColumns): void {
   for (const kind of KINDS) addTo(counts, kind, columns[kind]);
   addBuckets(counts, columns.took);

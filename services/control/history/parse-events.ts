@@ -13,7 +13,6 @@ const MAX_AHEAD_MS = 86_400_000;
 
 const KINDS: ReadonlySet<unknown> = new Set(['attempt', 'waiting', 'dead', 'cancelled', 'circuit']);
 
-/** Returns the events of a record; undefined in place of each that cannot be used. */
 export function parseEvents({
   value,
   timestampMs,

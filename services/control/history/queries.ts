@@ -1,6 +1,6 @@
 import { type StoredResponse } from '../../../shared/model/stored-response';
 import { COLUMNS, fromColumns } from './row-codec';
-import { type Database, databaseJson, type Queries } from './database';
+import { type Database, databaseJson, type Param, type Queries } from './database';
 import { conditionsOf, type Filter, parameters, timesOf, whereOf } from './filter';
 import { MOST_COUNTED } from '../../../shared/api/operation';
 import { OPEN_STATUSES } from '../../../shared/model/reasons';
@@ -12,9 +12,9 @@ import { ALL, countedIn, type CountedSpan, oneOf, SUM } from './stored-counts';
  * Queries of the API. Each filter has an index in the order of the list; see table-partitions.ts.
  */
 
-/** The last row of the previous page. */
+/** The last row of the previous page: its time of acceptance, and its id. */
 export interface Cursor {
-  acceptedAt: number;
+  at: number;
   id: string;
 }
 
@@ -28,7 +28,7 @@ export async function listDeliveries(
   const { indexed, others } = conditionsOf(filter, param);
   const where = [...indexed, ...others, ...timesOf(filter, param)];
   if (page.after) {
-    const [at, id] = [`${param(page.after.acceptedAt)}::bigint`, param(page.after.id)];
+    const [at, id] = [`${param(page.after.at)}::bigint`, param(page.after.id)];
     // An index by time can use the first condition only.
     where.push(`accepted_at <= ${at}`, `(accepted_at, id) < (${at}, ${id})`);
   }
@@ -72,7 +72,6 @@ export async function getDelivery(
   return row && fromColumns(row);
 }
 
-/** Returns the deliveries with these ids, in any order. */
 export async function getDeliveries(
   database: Database,
   ids: readonly string[],
@@ -86,15 +85,12 @@ export async function getDeliveries(
   return rows.map(fromColumns);
 }
 
-/** Names a stored response. */
 export interface ResponseKey {
-  /** of its delivery */
   acceptedAt: number;
   delivery: string;
   seq: number;
 }
 
-/** Returns these responses, by `delivery/seq`. */
 export async function getResponses(
   database: Database,
   keys: readonly ResponseKey[],
@@ -118,7 +114,6 @@ export interface DestinationCount extends CountColumns {
   destination: string;
 }
 
-/** Returns the counts of a span, of those of these destinations that have any. */
 export async function countsBetween(
   { query }: Queries,
   { sinceMs, untilMs }: CountedSpan,
@@ -149,7 +144,6 @@ export async function withSince(
 const IS_ASKED = 'destination = asked.id';
 
 export interface SeriesCount extends CountColumns {
-  /** when the step begins, ms since 1970 */
   at: number;
 }
 
@@ -171,7 +165,6 @@ export async function countsInSteps(
   );
 }
 
-/** A point of a trend. */
 export type TrendCount = Pick<DestinationCount, 'destination' | 'delivered' | 'failed'> &
   Pick<SeriesCount, 'at'>;
 
@@ -189,7 +182,7 @@ export async function trendsInSteps(
   );
 }
 
-const IS_OPEN = `status in (${OPEN_STATUSES.map((status) => `'${status}'`).join(', ')}) and not test`;
+const IS_OPEN = `status in (${OPEN_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
 export interface OpenCount {
   destination: string;
@@ -199,43 +192,41 @@ export interface OpenCount {
   oldest: number;
 }
 
-/** Returns the number of open deliveries, by destination and status. */
 export function openDeliveries(database: Database): Promise<OpenCount[]> {
   return database.query<OpenCount & Record<string, unknown>>(
     `select destination, status, count(*)::bigint as count, min(accepted_at) as oldest from waypost.deliveries
-     where ${IS_OPEN} group by destination, status`,
+     where ${IS_OPEN} and not test group by destination, status`,
   );
 }
 
-/**
- * Returns the open deliveries of one destination: their number, and when the oldest was accepted.
- */
-export async function openOf(
+/** Deliveries of one destination. */
+export interface Found {
+  count: number;
+  /** when the oldest was accepted, ms since 1970; null: there is none */
+  oldestAt: number | null;
+}
+
+async function deliveriesOf(
   { query }: Queries,
-  destination: string,
-): Promise<{ count: number; oldestAt: number | null }> {
+  where: string,
+  [destination, ...params]: [string, ...Param[]],
+): Promise<Found> {
   const [row] = await query<{ count: number; oldest: number | null }>(
     `select count(*)::bigint as count, min(accepted_at) as oldest from waypost.deliveries
-     where destination = $1 and ${IS_OPEN}`,
-    [destination],
+     where destination = $1 and not test and ${where}`,
+    [destination, ...params],
   );
   return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
 }
 
-/**
- * Counts the deliveries of one destination that were given up since a time, and not replayed since.
- */
-export async function countDead(
-  { query }: Queries,
-  destination: string,
-  sinceMs: number,
-): Promise<number> {
-  const [row] = await query<{ count: number }>(
-    `select count(*)::bigint as count from waypost.deliveries
-     where destination = $1 and status = 'dead' and not test and settled_at >= $2::bigint`,
-    [destination, sinceMs],
-  );
-  return row?.count ?? 0;
+export function openOf(queries: Queries, destination: string): Promise<Found> {
+  return deliveriesOf(queries, IS_OPEN, [destination]);
+}
+
+/** Finds those that were given up since a time, and not replayed since. */
+export function deadOf(queries: Queries, destination: string, sinceMs: number): Promise<Found> {
+  const where = `status = 'dead' and settled_at >= $2::bigint`;
+  return deliveriesOf(queries, where, [destination, sinceMs]);
 }
 
 /**
@@ -244,38 +235,20 @@ export async function countDead(
  */
 const LATE_MS = 60_000;
 
-/**
- * Returns the deliveries of one destination that ended since a time because no URL was on, and were
- * not replayed since: their number, and when the first was accepted.
- */
-export async function lostToDisabled(
-  { query }: Queries,
+/** Finds those that ended since a time because no URL was on, and were not replayed since. */
+export function lostToDisabled(
+  queries: Queries,
   destination: string,
   sinceMs: number,
-): Promise<{ count: number; firstAt: number | null }> {
-  const [row] = await query<{ count: number; first: number | null }>(
-    `select count(*)::bigint as count, min(accepted_at) as first from waypost.deliveries
-     where destination = $1 and status = 'dead' and reason = 'url_disabled' and not test and settled_at >= $2::bigint`,
-    [destination, sinceMs - LATE_MS],
-  );
-  return { count: row?.count ?? 0, firstAt: row?.first ?? null };
+): Promise<Found> {
+  const where = `status = 'dead' and reason = 'url_disabled' and settled_at >= $2::bigint`;
+  return deliveriesOf(queries, where, [destination, sinceMs - LATE_MS]);
 }
 
-/**
- * Counts the deliveries of one destination that some URL lacks, settled since a time or shortly
- * before.
- */
-export async function countPartly(
-  { query }: Queries,
-  destination: string,
-  sinceMs: number,
-): Promise<number> {
-  const [row] = await query<{ count: number }>(
-    `select count(*)::bigint as count from waypost.deliveries
-     where destination = $1 and status = 'partly_delivered' and not test and settled_at >= $2::bigint`,
-    [destination, sinceMs - LATE_MS],
-  );
-  return row?.count ?? 0;
+/** Finds those that some URL lacks, settled since a time or shortly before. */
+export function partlyOf(queries: Queries, destination: string, sinceMs: number): Promise<Found> {
+  const where = `status = 'partly_delivered' and settled_at >= $2::bigint`;
+  return deliveriesOf(queries, where, [destination, sinceMs - LATE_MS]);
 }
 
 /** Returns the newest delivery of each of these destinations that was given up within a span. */
@@ -298,7 +271,6 @@ export async function newestDead(
   return rows.map(fromColumns);
 }
 
-/** Returns the last minute in which a destination had an attempt; null: none is known. */
 export async function lastAttemptMinute(
   { query }: Database,
   destination: string,

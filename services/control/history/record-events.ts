@@ -1,6 +1,6 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, fromColumns, toColumns, toCopy } from './row-codec';
-import { databaseJson, type Queries, type Transaction } from './database';
+import { databaseJson, type Queries, type Row, type Transaction } from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';
 import {
   indexing,
@@ -34,7 +34,6 @@ export type Admit = (event: DeliveryEvent) => boolean;
 
 /** What a transaction did, which holds once it is committed. */
 export interface Recorded {
-  /** new partitions */
   made: TablePartition[];
   /** each update leaves an old version of the row behind */
   touched: Touched;
@@ -266,9 +265,8 @@ async function makeParts(
   return { made, touched };
 }
 
-export async function readParts({ query }: Queries): Promise<TablePartition[]> {
-  const rows = await query<{ name: string; from_ms: number; to_ms: number }>(
-    'select * from waypost.parts',
+export function readParts({ query }: Queries): Promise<TablePartition[]> {
+  return query<TablePartition & Row>(
+    'select name, from_ms as "from", to_ms as "to" from waypost.parts',
   );
-  return rows.map(({ name, from_ms: from, to_ms: to }) => ({ name, from, to }));
 }

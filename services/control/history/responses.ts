@@ -12,7 +12,6 @@ import { type StoredPlace, type TriedUrl, type Try } from './tries';
 /** Of one delivery. */
 export const MOST_RESPONSE_BYTES = 256 * 1024;
 
-/** A row of the table. */
 export interface ResponseRow {
   acceptedAt: number;
   delivery: string;
@@ -25,7 +24,6 @@ interface MovedResponses {
   /** the row without responses, other than empty ones */
   row: DeliveryRow;
   added: ResponseRow[];
-  /** the numbers of stored responses that the row no longer has */
   removed: number[];
 }
 

@@ -6,7 +6,7 @@ import { thinSyncs } from './syncs';
 import { dropVersions } from './destination-versions';
 import { type Forgotten } from './deletions';
 import { bytesForCounts, bytesOfCounts, keepCounts } from './stored-counts';
-import { type Database, faultOf, type Transaction } from './database';
+import { type Database, faultOf, type Row, type Transaction } from './database';
 import { takeLease } from './leases';
 import {
   indexing,
@@ -258,27 +258,16 @@ async function endPart(database: Database, { name, from }: SizedPartition): Prom
   });
 }
 
-type Sized = Pick<SizedPartition, 'name' | 'bytes' | 'indexed'> & {
-  from_ms: number;
-  to_ms: number;
-  row_bytes: number;
-};
-
 /** `tablesOf(name).responses` in SQL. */
 const RESPONSES_NAME = `replace(name, 'deliveries_', 'responses_')`;
 
-async function readSizes(database: Database): Promise<SizedPartition[]> {
+function readSizes(database: Database): Promise<SizedPartition[]> {
   const bytesOf = (name: string) => `pg_total_relation_size(('waypost.' || ${name})::regclass)`;
-  const rows = await database.query<Sized>(
-    `select name, from_ms, to_ms, indexed, ${bytesOf('name')} + ${bytesOf(RESPONSES_NAME)} as bytes,
-       pg_relation_size(('waypost.' || name)::regclass) as row_bytes from waypost.parts`,
+  return database.query<SizedPartition & Row>(
+    `select name, from_ms as "from", to_ms as "to", indexed,
+       ${bytesOf('name')} + ${bytesOf(RESPONSES_NAME)} as bytes,
+       pg_relation_size(('waypost.' || name)::regclass) as "rowBytes" from waypost.parts`,
   );
-  return rows.map(({ from_ms: from, to_ms: to, row_bytes: rowBytes, ...part }) => ({
-    ...part,
-    from,
-    to,
-    rowBytes,
-  }));
 }
 
 /**

@@ -18,14 +18,12 @@ export interface SentByJob {
   jobResult: 'untried' | 'failed' | null;
 }
 
-/** Returns whether a user sent the delivery again. */
 export function isSentAgain(event: DeliveryEvent): event is WaitingEvent {
   return (
     event.kind === 'waiting' && (event.reason === REPLAYED || event.reason === RETRY_REQUESTED)
   );
 }
 
-/** Returns the job of an undelivered delivery after an event. */
 export function jobAfter({ job, jobResult }: SentByJob, event: DeliveryEvent): SentByJob {
   if (isSentAgain(event)) return { job: event.job ?? null, jobResult: null };
   if (job === null || event.kind !== 'attempt') return { job, jobResult };

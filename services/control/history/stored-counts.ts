@@ -84,7 +84,6 @@ function addAll(sum: Counts, counts: Counts): void {
 
 const COLUMNS = [...KINDS, 'took'].join(', ');
 const COLUMN_TYPES = [...KINDS.map((kind) => `${kind} int`), 'took text'].join(', ');
-/** SQL: the sum of rows. */
 export const SUM = [
   ...KINDS.map((kind) => `sum(${kind})::bigint as ${kind}`),
   `string_agg(took, ' ') as took`,
@@ -183,9 +182,7 @@ async function estimatedRows({ query }: Queries): Promise<number> {
   return row?.rows ?? 0;
 }
 
-/** The number of rows of an hour. */
 export interface HourRows {
-  /** minutes that each row counts */
   minutes: 1 | 60;
   hour: number;
   count: number;

@@ -35,7 +35,6 @@ const SHARES = 16;
  */
 const UNINDEXED_BYTES = 32 * 1024 * 1024;
 
-/** Returns the partition that covers a time, or undefined. */
 export function partOf(parts: readonly TablePartition[], atMs: number): TablePartition | undefined {
   return parts.find(({ from, to }) => from <= atMs && atMs < to);
 }
@@ -56,7 +55,6 @@ export function newPart(parts: readonly TablePartition[], atMs: number): TablePa
 
 const PREFIX = 'deliveries_';
 
-/** The two tables of a partition. */
 interface PartitionTables {
   deliveries: string;
   responses: string;

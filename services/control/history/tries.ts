@@ -11,7 +11,6 @@ import { RENDER_FAILED } from '../../../shared/model/reasons';
 
 /** The attempts in the row of a delivery. Pure. */
 
-/** The place of a response in the table `responses`. */
 export interface StoredPlace {
   /** counts the responses of the delivery */
   seq: number;
@@ -119,7 +118,6 @@ export function settledStatus({
   return isWhole ? 'delivered' : 'partly_delivered';
 }
 
-/** The last response of a delivery, and why its last attempt failed. */
 export interface LastResponse {
   status: number | null;
   error: UrlError | null;

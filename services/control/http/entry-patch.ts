@@ -1,8 +1,6 @@
 import { isJsonObject, type Json } from '../../../shared/model/message';
 import { Problem } from './problem';
 
-/** Changes of entries: their versions as entity tags, and merge patches. */
-
 /** Returns the version of an entry as a strong entity tag. */
 export function etag(version: number): string {
   return `"${version}"`;

@@ -1,7 +1,5 @@
 import { type Role } from '../../../shared/model/config';
 
-/** Who makes a request. */
-
 /** The author of a change or a request. */
 export interface Actor {
   /** the token's id; `admin`: the token of the settings */

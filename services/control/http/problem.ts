@@ -61,6 +61,11 @@ export class Problem extends Error {
   }
 }
 
+/** Returns the error of a field of a body. @param path `['webhooks', 0, 'url']` */
+export function errorAt(path: readonly PropertyKey[], detail: string): FieldError {
+  return { pointer: pointer(path), detail };
+}
+
 /**
  * `['webhooks', 0, 'url']` → `#/webhooks/0/url` (RFC 6901, section 6: a fragment, percent-encoded).
  */
@@ -76,12 +81,21 @@ function encodeFragment(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
 }
 
+/** Quotes what a client sent, which may be long. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
+}
+
+/** Returns the problem for an id of nothing. @param kind `notice` */
+export function unknownId(kind: string, id: string): Problem {
+  return new Problem('not_found', `Unknown ${kind} ${quoted(id)}`);
+}
+
 /** Returns the problem for an unknown path. It omits the query, which may contain a secret. */
 export function noSuchPath({ originalUrl }: { originalUrl: string }): Problem {
   return new Problem('not_found', `Nothing is at ${pathOf(originalUrl)}`);
 }
 
-/** Returns the problem for an unsupported method on a known path. */
 export function methodNotAllowed(method: string, allowed: readonly string[]): Problem {
   const headers = { Allow: allowed.join(', ') };
   return new Problem('method_not_allowed', `${method} is not allowed here, only ${headers.Allow}`, {
@@ -146,7 +160,8 @@ function problemOf(error: unknown): Problem {
   }
 }
 
-function statusOf(error: unknown): unknown {
+/** Returns the status of a problem, or of an error of Express's parser. */
+export function statusOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'status' in error
     ? error.status
     : undefined;

@@ -2,8 +2,8 @@ import { type IncomingMessage } from 'node:http';
 import { parseJson } from '../../../shared/json/json';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { type z } from 'zod';
-import { type FieldError, pointer, Problem } from './problem';
-import { type Json } from '../../../shared/model/message';
+import { errorAt, type FieldError, pointer, Problem, statusOf } from './problem';
+import { isJsonObject, type Json, type JsonObject } from '../../../shared/model/message';
 
 /**
  * Validates bodies and queries by their schemas, and describes the errors of each field in words.
@@ -25,7 +25,17 @@ export function parseBody<S extends z.ZodType>(
   throw invalidFields(errors);
 }
 
-/** Returns the problem for these errors. Nothing was changed. */
+/** Returns the fields of a JSON object; none of any other value. */
+export function fieldsOf(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** Returns whether a body has a field, also if it is null. */
+export function has(body: unknown, field: string): boolean {
+  return Object.hasOwn(fieldsOf(body), field);
+}
+
+/** Nothing was changed. */
 export function invalidFields(errors: FieldError[]): Problem {
   const count = errors.length === 1 ? 'One field is' : `${errors.length} fields are`;
   return new Problem('invalid_fields', `${count} invalid. Nothing was changed`, { errors });
@@ -42,11 +52,8 @@ function fieldErrors(error: z.ZodError): FieldError[] {
   );
   return issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => ({
-          pointer: pointer([...issue.path, key]),
-          detail: 'is not a known field',
-        }))
-      : [{ pointer: pointer(issue.path), detail: issue.message }],
+      ? issue.keys.map((key) => errorAt([...issue.path, key], 'is not a known field'))
+      : [errorAt(issue.path, issue.message)],
   );
 }
 
@@ -78,7 +85,6 @@ function bodyInWords(issue: z.core.$ZodRawIssue): string | undefined {
   return sizeInWords(issue);
 }
 
-/** Returns an issue about a size in words; undefined for any other issue. */
 function sizeInWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'too_big') return bounded(issue.origin, 'at most', issue.maximum);
   if (issue.code !== 'too_small') return undefined;
@@ -210,8 +216,7 @@ export async function readJson(
  * Names the limits of an open operation: `respondToErrors` names the limits of bodies up to 1 MB.
  */
 function problemOfOpen(error: unknown): Problem | undefined {
-  const status =
-    typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
+  const status = statusOf(error);
   if (status === 413) return new Problem('too_large', `The body is larger than ${MAX_OPEN_KB} KB`);
   return status === 415
     ? new Problem('unsupported', 'The body must be uncompressed UTF-8')

@@ -120,7 +120,6 @@ export function cursorOf({ head, appendedAt }: Found): Cursor {
   return { appendedAt, id: `${head.messageId} ${head.sourceId}` };
 }
 
-/** Offsets by partition. */
 type Offsets = ReadonlyMap<number, number>;
 
 function startsOf(ranges: readonly Range[]): Offsets {

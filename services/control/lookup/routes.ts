@@ -7,6 +7,7 @@ import { ALERTS_ID, type Destination, type Source } from '../../../shared/model/
 import { type Message } from '../../../shared/model/message';
 import { type DeliveryStatus, isDelivered } from '../../../shared/model/reasons';
 import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';
+import { isoTime } from '../../../shared/model/time';
 import { AppError } from '../../../shared/runtime/errors';
 import { type ExpressionWork, type RequestWork } from '../expressions/work';
 import { type DeliveryRow } from '../history/delivery-row';
@@ -18,7 +19,6 @@ import { Places } from '../http/places';
 import { Problem } from '../http/problem';
 import { cursorOf, findMessages, type Found } from './find-messages';
 
-/** What the search for messages needs. */
 export interface LookupDeps {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   config: Pick<ConfigView, 'source' | 'destinationsOf'>;
@@ -36,7 +36,6 @@ const SEARCHES = {
 /** Of a request: about two searches of others. */
 const WAITS_MS = 15_000;
 
-/** /api/v1/lookup */
 export function lookupHandlers(deps: LookupDeps): HandlersOf<'lookup'> {
   const searches = new Places(SEARCHES);
   return {
@@ -80,8 +79,8 @@ async function lookUp(
     data,
     next: next ? encodeCursor({ at: next.appendedAt, id: next.id }) : null,
     searched: {
-      from: new Date(isCut ? last.appendedAt : search.from).toISOString(),
-      to: new Date(search.to).toISOString(),
+      from: isoTime(isCut ? last.appendedAt : search.from),
+      to: isoTime(search.to),
       complete: search.complete && !isCut,
     },
   };
@@ -144,7 +143,7 @@ async function becameOf(found: Found, { history, config }: LookupDeps, work: Req
   }
   return {
     message: messageId,
-    acceptedAt: new Date(acceptedAt).toISOString(),
+    acceptedAt: isoTime(acceptedAt),
     source: sourceId,
     destinations: [...deliveries.map(fromHistory), ...byTheRules],
   };

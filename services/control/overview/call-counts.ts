@@ -45,15 +45,12 @@ function retentionMs(topic: string): number {
 }
 
 export class CallCounts {
-  readonly #kafka: Pick<Kafka, 'ranges'>;
   readonly #known = new Map<string, number>();
 
   constructor(
-    kafka: Pick<Kafka, 'ranges'>,
+    private readonly kafka: Pick<Kafka, 'ranges'>,
     private readonly limited: Pick<LimitedCalls, 'count'>,
-  ) {
-    this.#kafka = kafka;
-  }
+  ) {}
 
   /**
    * Counts in steps. The last one ends at `untilMs`: to the second for accepted and rejected calls,
@@ -65,13 +62,12 @@ export class CallCounts {
     for (let at = sinceMs; at < endMs; at += stepMs) times.push(at);
     const accepted = await this.#positions(MESSAGES, [...times, endMs], nowMs);
     const rejected = await this.#positions(REJECTED, [...times, endMs], nowMs);
-    const steps = stepsOf({ times, accepted, rejected, rejectedSinceMs: nowMs - REJECTED_KEPT_MS });
-    return steps.map((step) => ({
-      ...step,
+    return times.map((at, i) => ({
+      at,
+      accepted: between(accepted, i),
+      rejected: at < nowMs - REJECTED_KEPT_MS ? null : between(rejected, i),
       limited:
-        step.at < nowMs - LIMITED_KEPT_MS
-          ? null
-          : this.limited.count(step.at, Math.min(stepMs, endMs - step.at)),
+        at < nowMs - LIMITED_KEPT_MS ? null : this.limited.count(at, Math.min(stepMs, endMs - at)),
     }));
   }
 
@@ -80,7 +76,7 @@ export class CallCounts {
     const positions: number[] = [];
     for (const at of times) {
       if (at >= nowMs) {
-        const ends = await this.#kafka.ranges(topic);
+        const ends = await this.kafka.ranges(topic);
         positions.push(ends.reduce((sum, { high }) => sum + high, 0));
         continue;
       }
@@ -93,7 +89,7 @@ export class CallCounts {
   }
 
   async #position(topic: string, at: number): Promise<number> {
-    const ranges = await this.#kafka.ranges(topic, at);
+    const ranges = await this.kafka.ranges(topic, at);
     return ranges.reduce((sum, { low }) => sum + low, 0);
   }
 
@@ -104,29 +100,10 @@ export class CallCounts {
   }
 }
 
-interface Positions {
-  /** start of each step */
-  times: readonly number[];
-  /** positions, one more than steps: the last is the end */
-  accepted: readonly number[];
-  rejected: readonly number[];
-  rejectedSinceMs: number;
-}
-
-function stepsOf({
-  times,
-  accepted,
-  rejected,
-  rejectedSinceMs,
-}: Positions): Omit<CallStep, 'limited'>[] {
+/** @param positions one more than steps: the last is the end */
+function between(positions: readonly number[], step: number): number {
   // Kafka may delete old records between two reads, so the difference is at least 0.
-  const between = (positions: readonly number[], i: number) =>
-    Math.max(0, (positions[i + 1] ?? 0) - (positions[i] ?? 0));
-  return times.map((at, i) => ({
-    at,
-    accepted: between(accepted, i),
-    rejected: at < rejectedSinceMs ? null : between(rejected, i),
-  }));
+  return Math.max(0, (positions[step + 1] ?? 0) - (positions[step] ?? 0));
 }
 
 /**

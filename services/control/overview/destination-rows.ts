@@ -1,6 +1,7 @@
 import { groupBy } from '../../../shared/collections/group-by';
 import { MOST_OVERVIEW_ROWS } from '../../../shared/api/operation';
 import { type Destination } from '../../../shared/model/config';
+import { isoTime } from '../../../shared/model/time';
 import { type KnownHealth } from '../health/destination-health';
 import { lastErrorOf, rateOf, stateOf } from '../destinations/health';
 import { type CircuitRow } from '../history/circuits';
@@ -8,7 +9,6 @@ import { type DestinationCount, type OpenCount, type TrendCount } from '../histo
 import { type Span, totals } from '../history/count-series';
 import { type DeliveryRow } from '../history/delivery-row';
 import { lastOf } from '../history/tries';
-import { overviewOf } from './model';
 
 /**
  * Judges the health of many destinations, each by the rules of a single one, and shows how it
@@ -16,7 +16,6 @@ import { overviewOf } from './model';
  */
 
 interface Known {
-  /** counts of the span */
   counts: readonly DestinationCount[];
   /** counts of the last minutes */
   recent: readonly DestinationCount[];
@@ -84,7 +83,6 @@ export function shownOf(all: readonly Destination[], chosen: Chosen): Destinatio
     .map(({ each }) => each);
 }
 
-/** Returns the row of each destination: its counts, and its health. */
 export function rowsOf(destinations: readonly Destination[], known: Known) {
   const [countsOf, recentOf] = [byDestination(known.counts), byDestination(known.recent)];
   const [openOf, circuitsOf] = [byDestination(known.open), byDestination(known.circuits)];
@@ -108,7 +106,7 @@ export function rowsOf(destinations: readonly Destination[], known: Known) {
       successRate: rateOf(whole),
       lastError: lastErrorOf(health),
       lastDead: lastDeadOf(deadOf.get(id)),
-      oldestWaitingAt: Number.isFinite(oldest) ? new Date(oldest).toISOString() : null,
+      oldestWaitingAt: Number.isFinite(oldest) ? isoTime(oldest) : null,
     };
   });
 }
@@ -117,7 +115,7 @@ function lastDeadOf(row: DeliveryRow | undefined) {
   if (!row) return null;
   const { status, error } = lastOf(row);
   return {
-    at: new Date(row.settledAt ?? row.acceptedAt).toISOString(),
+    at: isoTime(row.settledAt ?? row.acceptedAt),
     reason: row.reason,
     status,
     code: error?.code ?? null,
@@ -128,10 +126,6 @@ function lastDeadOf(row: DeliveryRow | undefined) {
 /** Points of a line in a row of a table. */
 export const TREND_STEPS = 24;
 
-/**
- * Returns a function that shows the deliveries and failed attempts of a destination in each step of
- * the span.
- */
 export function trendOf(counts: readonly TrendCount[], { sinceMs, untilMs, stepMs }: Span) {
   const of = byDestination(counts);
   const steps = Math.max(1, Math.ceil((untilMs - sinceMs) / stepMs));
@@ -150,4 +144,37 @@ export function trendOf(counts: readonly TrendCount[], { sinceMs, untilMs, stepM
       failedAttempts: line('failed'),
     };
   };
+}
+
+/** The rows of one destination. */
+interface Counted {
+  counts: readonly DestinationCount[];
+  open: readonly Pick<OpenCount, 'destination' | 'status' | 'count'>[];
+  circuits: readonly CircuitRow[];
+}
+
+function overviewOf(
+  { id, name, enabled, paused }: Destination,
+  { counts, open, circuits }: Counted,
+) {
+  const underWay = (status: string) => open.find((each) => each.status === status)?.count ?? 0;
+  return {
+    destination: id,
+    name,
+    enabled,
+    paused,
+    ...totals(counts),
+    waiting: underWay('waiting'),
+    retrying: underWay('retrying'),
+    held: underWay('held'),
+    circuits: circuits.map(({ url, origin, why, at }) => {
+      return { url, origin, state: 'open' as const, why, at: isoTime(at) };
+    }),
+  };
+}
+
+export function openOf(open: readonly OpenCount[]) {
+  const sum = (status: string) =>
+    open.reduce((total, each) => total + (each.status === status ? each.count : 0), 0);
+  return { waiting: sum('waiting'), retrying: sum('retrying'), held: sum('held') };
 }

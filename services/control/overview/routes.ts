@@ -5,6 +5,7 @@ import { type ConfigReader } from '../../../shared/config/types';
 import { type Kafka } from '../../../shared/kafka/port';
 import { byUrgency } from '../../../shared/model/attention';
 import { ALERTS_ID } from '../../../shared/model/config';
+import { isoTime } from '../../../shared/model/time';
 import { healthOfSome, troubledIds } from '../health/store';
 import { RECENT_MS } from '../destinations/health';
 import {
@@ -20,11 +21,9 @@ import { CallCounts, type LimitedCalls } from './call-counts';
 import { type CircuitDeps, currentCircuits } from '../destinations/open-circuits';
 import { countableSpan, endOf, seriesOf, spanOf, totals } from '../history/count-series';
 import { oldestMinute } from '../history/stored-counts';
-import { openOf } from './model';
 import { SharedAnswers } from './shared-answers';
-import { rowsOf, shownOf, TREND_STEPS, trendOf } from './destination-rows';
+import { openOf, rowsOf, shownOf, TREND_STEPS, trendOf } from './destination-rows';
 
-/** What the routes of the overview need. */
 export interface OverviewDeps extends CircuitDeps {
   config: Pick<ConfigReader, 'list' | 'destination' | 'onChange'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
@@ -35,7 +34,6 @@ export interface OverviewDeps extends CircuitDeps {
   keepAnswersMs: number;
 }
 
-/** /api/v1/overview */
 export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
   const { config, history, kafka, limitedCalls, now, keepAnswersMs } = deps;
   const calls = new CallCounts(kafka, limitedCalls);
@@ -55,9 +53,9 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
       const span = spanOf(since, endMs);
       const series = await calls.count(span, nowMs);
       return {
-        since: new Date(span.sinceMs).toISOString(),
+        since: isoTime(span.sinceMs),
         stepSeconds: span.stepMs / 1_000,
-        series: series.map(({ at, ...counts }) => ({ at: new Date(at).toISOString(), ...counts })),
+        series: series.map(({ at, ...counts }) => ({ at: isoTime(at), ...counts })),
         ...defined({
           limitedBySource: hasRight(rights, 'sources:read')
             ? limitedCalls.bySource(span.sinceMs, endMs)
@@ -128,7 +126,7 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
       );
       const trendFor = trendOf(trends, trendSpan);
       return {
-        since: new Date(span.sinceMs).toISOString(),
+        since: isoTime(span.sinceMs),
         stepSeconds: span.stepMs / 1_000,
         totals: totals(steps),
         open: openOf(open.filter(({ destination: id }) => isCounted(id))),

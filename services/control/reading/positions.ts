@@ -21,33 +21,23 @@ export interface Move extends Pick<Position, 'partition' | 'readMs'> {
   to: Pick<Position, 'next' | 'last'>;
 }
 
-/** Returns the positions of a reader, by partition. */
 export async function readPositions(
   { query }: Queries,
   reader: string,
 ): Promise<Map<number, Position>> {
-  const rows = await query<
-    Pick<Position, 'partition' | 'next'> & { last: string; since_ms: number; read_ms: number }
-  >('select partition, next, last, since_ms, read_ms from waypost.positions where reader = $1', [
-    reader,
-  ]);
+  const rows = await query<Omit<Position, 'last'> & { last: string }>(
+    `select partition, next, last, since_ms as "sinceMs", read_ms as "readMs"
+     from waypost.positions where reader = $1`,
+    [reader],
+  );
   return new Map(
-    rows.map(({ partition, next, last, since_ms: sinceMs, read_ms: readMs }) => [
-      partition,
-      { partition, next, last: decodeMark(last), sinceMs, readMs },
+    rows.map(({ last, ...row }) => [
+      row.partition,
+      { ...row, last: JSON.parse(last) as Mark | null },
     ]),
   );
 }
 
-function encodeMark(last: Mark | null): string {
-  return JSON.stringify(last);
-}
-
-function decodeMark(text: string): Mark | null {
-  return JSON.parse(text) as Mark | null;
-}
-
-/** Stores positions for partitions that have none. */
 export async function beginPositions(
   { query }: Queries,
   reader: string,
@@ -59,7 +49,7 @@ export async function beginPositions(
      from jsonb_to_recordset($2::jsonb)
        as given(partition int, next bigint, last text, "sinceMs" bigint, "readMs" bigint)
      on conflict (reader, partition) do nothing`,
-    [reader, databaseJson(positions.map((each) => ({ ...each, last: encodeMark(each.last) })))],
+    [reader, databaseJson(positions.map((each) => ({ ...each, last: JSON.stringify(each.last) })))],
   );
 }
 
@@ -82,11 +72,11 @@ export async function movePositions(
   const stored = new Map(rows.map((row) => [row.partition, row]));
   const isStored = ({ partition, from }: Move) => {
     const row = stored.get(partition);
-    return row?.next === from.next && row.last === encodeMark(from.last);
+    return row?.next === from.next && row.last === JSON.stringify(from.last);
   };
   if (!moves.every(isStored)) return false;
   const to = moves.map(({ partition, to: { next, last }, readMs }) => {
-    return { partition, next, last: encodeMark(last), readMs };
+    return { partition, next, last: JSON.stringify(last), readMs };
   });
   await query(
     `update waypost.positions set next = given.next, last = given.last, read_ms = given."readMs"

@@ -548,7 +548,6 @@ interface Refused {
   reason: string;
 }
 
-/** The entries of records that one transaction writes. */
 class Batch<E> {
   readonly entries: E[] = [];
   /** the record of each entry */
@@ -564,7 +563,6 @@ class Batch<E> {
     return this.entries.length >= MAX_BATCH || this.#bytes >= MAX_BATCH_BYTES;
   }
 
-  /** @returns the number of entries of the record, also of those that cannot be used */
   add(record: InRecord): number {
     let unreadable = 0;
     const entries = this.handler.entriesOf(record);

@@ -29,7 +29,6 @@ export class Shares {
     private readonly isOnlyProcess: boolean,
   ) {}
 
-  /** Returns whether this process reads a partition. */
   owns(partition: number): boolean {
     return partition % this.#processes === this.#index;
   }

@@ -42,7 +42,6 @@ export interface Candidate {
   record: { topic: string; partition: number; offset: number };
 }
 
-/** Returns the message that must be read and rendered first; undefined for other candidates. */
 export function messageOfCandidate({ content }: Candidate): MessagePlace | undefined {
   return 'offset' in content && !Buffer.isBuffer(content) ? content : undefined;
 }

@@ -10,7 +10,6 @@ import { type MessagePlace } from '../../../shared/render/render-failed';
 
 type Reads = Pick<Kafka, 'read' | 'ranges'>;
 
-/** Identifies a message. */
 interface Sought {
   sourceId: string;
   messageId: string;

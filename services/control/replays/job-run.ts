@@ -21,15 +21,7 @@ import {
 } from './candidates';
 import { readMessage } from './find-message';
 import { type LeasedJob, sentSinceCheckpoint } from './leased-job';
-import {
-  chunkOf,
-  currentCursor,
-  isActive,
-  type Job,
-  nextPass,
-  type ReplayCursor,
-  topicOf,
-} from './job';
+import { chunkOf, currentCursor, type Job, nextPass, type ReplayCursor, topicOf } from './job';
 import { knownOf } from './store';
 
 /**
@@ -68,7 +60,6 @@ export class JobRun {
   constructor(
     private readonly leased: LeasedJob,
     private readonly deps: ReplayDeps,
-    private readonly process: { isStopping: () => boolean },
   ) {
     this.#rate = new RateLimiter(perSecondOf(leased.job), deps.steadyMs);
   }
@@ -84,7 +75,7 @@ export class JobRun {
   async toEnd(sent: ReadonlySet<string> | undefined): Promise<void> {
     const { leased, job } = this;
     const { log } = this.deps;
-    while (this.#goesOn()) {
+    while (leased.goesOn()) {
       try {
         if (!(await this.#historyIsThere())) {
           await sleep(PAUSE_MS);
@@ -171,7 +162,7 @@ export class JobRun {
     const size = chunkOf(perSecondOf(job));
     for (let i = 0; i < chosen.length; i += size) {
       const chunk = chosen.slice(i, i + size);
-      const goOn = () => this.#goesOn();
+      const goOn = () => leased.goesOn();
       const fresh = chunk.flatMap(({ replay, ...rest }) =>
         replay === 'sent' ? [] : [{ ...rest, replay }],
       );
@@ -211,18 +202,6 @@ export class JobRun {
       if (candidate) sendable.push({ ...each, candidate });
     }
     return sendable;
-  }
-
-  /** Also fails the job if its destination is off, which would cancel the deliveries. */
-  #goesOn(): boolean {
-    const { job } = this;
-    if (isActive(job) && !this.deps.config.destination(job.scope.destination)?.data.enabled) {
-      Object.assign(job, {
-        status: 'failed',
-        error: 'the destination was switched off or deleted',
-      });
-    }
-    return isActive(job) && !this.leased.lost && !this.process.isStopping();
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Origin } from '../../../shared/api/replays';
+import { isoTime, isoTimeOrNull } from '../../../shared/model/time';
 import { isActive, type Job, type JobResults, readsMessages, shownStatus } from './job';
 
 /** Shows a job to users, and decides whether its results are final. Pure. */
@@ -40,7 +41,6 @@ export function isFinal(job: Job, settled: number, nowMs: number): boolean {
 /** @param results undefined: the history does not know them */
 export function jobView(job: Job, results?: JobResults) {
   const { id, matched, sent, preview, maxPerSecond, error, scope } = job;
-  const iso = (ms: number) => new Date(ms).toISOString();
   const origin: Origin | 'waiting' = job.action ? 'waiting' : scope.origin;
   return {
     id,
@@ -53,8 +53,8 @@ export function jobView(job: Job, results?: JobResults) {
     failedAgain: results?.failedAgain ?? null,
     held: results?.held ?? null,
     superseded: results?.superseded ?? null,
-    from: scope.from === null ? null : iso(scope.from),
-    to: iso(scope.to),
+    from: isoTimeOrNull(scope.from),
+    to: isoTime(scope.to),
     destination: scope.destination,
     origin,
     render: readsMessages(scope) ? ('again' as const) : ('as_sent' as const),
@@ -69,7 +69,7 @@ export function jobView(job: Job, results?: JobResults) {
     progress: progressOf(job),
     error,
     waitingFor: isActive(job) && job.historyUpTo ? ('history' as const) : null,
-    createdAt: iso(job.createdAt),
-    updatedAt: iso(job.updatedAt),
+    createdAt: isoTime(job.createdAt),
+    updatedAt: isoTime(job.updatedAt),
   };
 }

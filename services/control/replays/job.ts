@@ -11,7 +11,7 @@ import {
 import { type ConfigView } from '../../../shared/config/types';
 import { DEAD, MESSAGES } from '../../../shared/kafka/topics';
 import { type MessageType } from '../../../shared/model/message';
-import { type FieldError, pointer } from '../http/problem';
+import { errorAt, type FieldError } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 import { requireOn, requireReplayable } from './require';
 
@@ -52,8 +52,7 @@ export function readReplay(
   const { destination, status, reason, type, preview, maxPerSecond } = fields;
   requireReplayable(destination);
   const errors: FieldError[] = [];
-  const wrong = (field: string, detail: string) =>
-    errors.push({ pointer: pointer([field]), detail });
+  const wrong = (field: string, detail: string) => errors.push(errorAt([field], detail));
   if (!config.destination(destination)) wrong('destination', 'unknown destination');
   const from = fields.from === undefined ? null : Date.parse(fields.from);
   // Messages accepted from now on are delivered anyway.
@@ -84,7 +83,6 @@ export function readReplay(
   return { scope, preview, maxPerSecond };
 }
 
-/** Returns the topic that a replay of this scope reads. */
 export function topicOf(scope: Scope): string {
   return readsMessages(scope) ? MESSAGES : DEAD;
 }
@@ -116,7 +114,6 @@ export interface ReplayCursor {
 
 /** Progress of a job by the notes of retry in `webhooks.recalls`. */
 export interface RecallProgress {
-  /** the request was sent */
   requested: boolean;
   /** when it was sent, ms since 1970; absent: not sent yet */
   requestedAt?: number;
@@ -183,7 +180,6 @@ export function newJob(
   };
 }
 
-/** Returns a job that sends or cancels all deliveries that wait at a destination. */
 export function newRecallJob(
   wanted: { destination: string; action: 'retry' | 'cancel'; maxPerSecond: number | null },
   made: { id: string; now: Date },
@@ -229,12 +225,10 @@ export function shownStatus(
   return hasAll ? 'done' : status;
 }
 
-/** Returns the partition that the pass reads next; undefined at its end. */
 export function currentCursor({ places }: Job): ReplayCursor | undefined {
   return places.find(({ next, end }) => next < end);
 }
 
-/** Returns the job after the end of a pass. */
 export function nextPass(job: Job): Job {
   if (job.pass === 'running' || job.preview || job.matched === 0) return { ...job, status: 'done' };
   const places = job.places.map((cursor) => ({ ...cursor, next: cursor.low }));
@@ -249,7 +243,6 @@ export function chunkOf(maxPerSecond: number): number {
   return Math.max(1, Math.min(500, Math.floor(maxPerSecond / 5)));
 }
 
-/** The results of what a job sent, by the history. */
 export interface JobResults {
   delivered: number;
   failedAgain: number;

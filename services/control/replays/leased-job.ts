@@ -1,7 +1,7 @@
 import { messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
+import { type ConfigView } from '../../../shared/config/types';
 import { type Log } from '../../../shared/telemetry/log';
-import { type Database } from '../history/database';
-import { type History } from '../history/history';
+import { type Asking, type Database } from '../history/database';
 import { type Lease } from '../history/leases';
 import { releaseJob, renewJob, saveJob } from './store';
 import { isActive, type Job } from './job';
@@ -30,8 +30,11 @@ export class LeasedJob {
   constructor(
     readonly job: Job,
     private readonly options: {
-      history: Pick<History, 'ask'>;
+      history: Asking;
+      config: Pick<ConfigView, 'destination'>;
       owner: string;
+      /** Returns whether this process ends. */
+      isStopping: () => boolean;
       now: () => Date;
       /** ms by a monotonic clock, which must go on while the process is stopped */
       steadyMs: () => number;
@@ -49,6 +52,20 @@ export class LeasedJob {
   /** True while the runner may give records to Kafka. */
   get maySend(): boolean {
     return !this.#lost && this.options.steadyMs() - this.#confirmedAt < SEND_WITHIN_MS;
+  }
+
+  /** Also fails the job if its destination is off, which would cancel the deliveries. */
+  goesOn(): boolean {
+    const { job } = this;
+    const { config, isStopping } = this.options;
+    const isOff = !config.destination(job.scope.destination)?.data.enabled;
+    if (isActive(job) && job.action !== 'cancel' && isOff) {
+      Object.assign(job, {
+        status: 'failed',
+        error: 'the destination was switched off or deleted',
+      });
+    }
+    return isActive(job) && !this.#lost && !isStopping();
   }
 
   /** Renews the lease if it is too old to send under. @throws Problem `unavailable` */

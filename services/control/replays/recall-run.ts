@@ -15,11 +15,11 @@ import {
 import { sleep } from '../../../shared/runtime/async';
 import { messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
-import { type History } from '../history/history';
+import { openOf } from '../history/queries';
 import { windowOf } from './candidates';
 import { isActive, isSearched, type Job, type RecallProgress, shownStatus } from './job';
 import { type LeasedJob } from './leased-job';
-import { countWaiting } from './store';
+import { type Asking } from '../history/database';
 
 /**
  * Runs a job that sends or cancels all deliveries that wait at a destination. The retry service
@@ -42,7 +42,7 @@ const SILENT_MS = 3_600_000;
 export interface RecallDeps {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   producer: Pick<BatchProducer, 'send'>;
-  history: Pick<History, 'ask'>;
+  history: Asking;
   config: Pick<ConfigView, 'destination'>;
   windowMs: number;
   now: () => Date;
@@ -53,7 +53,6 @@ export class RecallRun {
   constructor(
     private readonly leased: LeasedJob,
     private readonly deps: RecallDeps,
-    private readonly process: { isStopping: () => boolean },
   ) {}
 
   private get job(): Job {
@@ -65,7 +64,7 @@ export class RecallRun {
     const { leased, job } = this;
     const { log } = this.deps;
     let isInterrupted = false;
-    while (this.#goesOn()) {
+    while (leased.goesOn()) {
       try {
         await this.#poll();
         if (isActive(job)) await leased.save();
@@ -76,7 +75,9 @@ export class RecallRun {
         }
         isInterrupted = true;
       }
-      if (this.#goesOn()) await sleep(shownStatus(job) === 'done' ? COUNT_EVERY_MS : POLL_EVERY_MS);
+      if (leased.goesOn()) {
+        await sleep(shownStatus(job) === 'done' ? COUNT_EVERY_MS : POLL_EVERY_MS);
+      }
     }
     if ((job.status === 'cancelled' || job.status === 'failed') && !leased.lost) {
       await this.deps.producer.send([stopRecord(job)]).catch(() => undefined);
@@ -139,27 +140,13 @@ export class RecallRun {
     const { kafka, history } = this.deps;
     const [[range], waiting] = await Promise.all([
       kafka.ranges(RECALLS),
-      history.ask((database) => countWaiting(database, job.scope.destination)),
+      history.ask((database) => openOf(database, job.scope.destination)),
     ]);
-    job.matched = waiting;
+    job.matched = waiting.count;
     return { requested: false, next: range?.high ?? 0, searched: [], of: 0 };
-  }
-
-  /** Also fails a retry if its destination is off, which would cancel the deliveries. */
-  #goesOn(): boolean {
-    const { job } = this;
-    const destination = this.deps.config.destination(job.scope.destination)?.data;
-    if (isActive(job) && job.action === 'retry' && !destination?.enabled) {
-      Object.assign(job, {
-        status: 'failed',
-        error: 'the destination was switched off or deleted',
-      });
-    }
-    return isActive(job) && !this.leased.lost && !this.process.isStopping();
   }
 }
 
-/** Returns the record that ends the recall of a job. */
 export function stopRecord(job: Pick<Job, 'id'>): OutRecord {
   return recallRecord({ kind: 'stop', recall: job.id });
 }
@@ -179,7 +166,6 @@ function endOf(job: Job, progress: RecallProgress, nowMs: number): Partial<Job> 
   return { status: 'failed', error };
 }
 
-/** Adds a note of retry to the progress of a job, if it is about it. Pure. */
 function addNote(
   job: Job,
   progress: RecallProgress,
@@ -218,7 +204,7 @@ function recallOf(job: Job, { config, windowMs }: Pick<RecallDeps, 'config' | 'w
         job.action === 'cancel'
           ? job.createdAt + windowOf(config, destination, windowMs)
           : undefined,
-      maxPerSecond: job.maxPerSecond !== null ? job.maxPerSecond : undefined,
+      maxPerSecond: job.maxPerSecond ?? undefined,
     }),
   };
 }

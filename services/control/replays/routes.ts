@@ -10,7 +10,6 @@ import { isFinal, jobView } from './job-view';
 import { type Replays } from './runner';
 import { listJobs, resultsOf, saveResults } from './store';
 
-/** What the routes of replays need. */
 export interface ReplayDeps {
   replays: Pick<Replays, 'start' | 'get' | 'cancel' | 'resume'>;
   history: Pick<History, 'ask' | 'hasRead'>;
@@ -18,7 +17,6 @@ export interface ReplayDeps {
   now: () => Date;
 }
 
-/** /api/v1/replays */
 export function replayHandlers({
   replays,
   history,

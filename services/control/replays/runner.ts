@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Periodic, sleep } from '../../../shared/runtime/async';
 import { messageOf } from '../../../shared/runtime/errors';
-import { Problem } from '../http/problem';
+import { Problem, unknownId } from '../http/problem';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { addJob, cancelJob, claimJobs, getJob, isFree, resumeJob } from './store';
 import {
@@ -123,7 +123,7 @@ export class Replays {
     const active = this.#active.get(id);
     const job =
       active?.leased.job ?? (await this.options.history.ask((database) => getJob(database, id)));
-    if (!job) throw new Problem('not_found', `Unknown replay ${JSON.stringify(id.slice(0, 100))}`);
+    if (!job) throw unknownId('replay', id);
     return job;
   }
 
@@ -196,7 +196,6 @@ export class Replays {
     }
   }
 
-  /** Number of jobs that it runs, without cancellations that only count. */
   get #busy(): number {
     return this.#active.size - this.#counting.length;
   }
@@ -220,7 +219,11 @@ export class Replays {
     // The oldest ones have the least left to count.
     for (const counting of this.#counting.slice(0, -MAX_COUNTING)) counting.status = 'done';
     const { log } = this.options;
-    const leased = new LeasedJob(job, { ...this.options, owner: this.#owner });
+    const leased = new LeasedJob(job, {
+      ...this.options,
+      owner: this.#owner,
+      isStopping: () => this.#stopping,
+    });
     const ended = this.#toEnd(leased, from).finally(() => this.#active.delete(job.id));
     this.#active.set(job.id, { leased, ended });
     log.info(
@@ -230,11 +233,8 @@ export class Replays {
   }
 
   #toEnd(leased: LeasedJob, from: 'begun here' | 'taken over'): Promise<void> {
-    const process = { isStopping: () => this.#stopping };
-    if (leased.job.action) return new RecallRun(leased, this.options, process).toEnd();
-    return new JobRun(leased, this.options, process).toEnd(
-      from === 'taken over' ? undefined : new Set(),
-    );
+    if (leased.job.action) return new RecallRun(leased, this.options).toEnd();
+    return new JobRun(leased, this.options).toEnd(from === 'taken over' ? undefined : new Set());
   }
 
   async #places(scope: Scope): Promise<ReplayCursor[]> {

@@ -19,7 +19,6 @@ const ACTIVE = `status in ('counting', 'running')`;
 /** SQL: the job has no owner, or its lease ran out. */
 const FREE = `(owner is null or lease_until < ${NOW_MS})`;
 
-/** Adds a job, owned by the process that runs it. */
 export async function addJob(database: Database, job: Job, { owner, forMs }: Lease): Promise<void> {
   await database.query(
     'insert into waypost.replays (id, at, job, owner, lease_until) values ($1, $2, $3, $4, ' +
@@ -181,7 +180,6 @@ export async function saveResults(
   );
 }
 
-/** The deliveries of a job in the history. */
 interface CountedResults extends Row {
   /** that name it as their last job */
   named: number;
@@ -217,16 +215,6 @@ export async function resultsOf(
     [databaseJson(ids)],
   );
   return new Map(rows.map(({ job, ...counted }) => [job, counted]));
-}
-
-/** Returns the number of deliveries that wait at a destination. */
-export async function countWaiting(database: Database, destination: string): Promise<number> {
-  const [row] = await database.query<{ count: number }>(
-    `select count(*)::bigint as count from waypost.deliveries
-     where destination = $1 and status in (${UNDER_WAY}) and not test`,
-    [destination],
-  );
-  return row?.count ?? 0;
 }
 
 /** Returns the status and replay number of these deliveries, and on request their attempts. */

@@ -7,15 +7,7 @@ import { type Database, type Transaction } from '../history/database';
 import { type History } from '../history/history';
 import { dropLease, takeLease } from '../history/leases';
 import { type Handler } from '../reading/reader';
-import {
-  Chunks,
-  entriesOf,
-  type Entry,
-  entryOf,
-  type Found,
-  type PackedChunk,
-  unpack,
-} from './chunk';
+import { entriesOf, type Entry, entryOf, type Found, pack, unpack } from './chunk';
 import {
   addChunks,
   chunksAfter,
@@ -130,7 +122,7 @@ export class BodyIndex {
     const { history, now } = this.options;
     await history.forgotten.learn(transaction, transaction.kind, now().getTime());
     const kept = entries.filter((entry) => !this.#isForgotten(entry, history));
-    await addChunks(transaction, await pack(kept));
+    await addChunks(transaction, await pack(kept, CHUNK_CHARACTERS));
   }
 
   #isForgotten(
@@ -175,7 +167,7 @@ export class BodyIndex {
   }
 
   async #replace(chunks: readonly StoredChunk[], entries: readonly Entry[]): Promise<void> {
-    const packed = await pack(entries);
+    const packed = await pack(entries, CHUNK_CHARACTERS);
     await this.options.history.ask((database) =>
       database.transaction(async (queries) => {
         await deleteChunks(
@@ -186,12 +178,6 @@ export class BodyIndex {
       }),
     );
   }
-}
-
-function pack(entries: readonly Entry[]): Promise<PackedChunk[]> {
-  const all = new Chunks(CHUNK_CHARACTERS);
-  for (const entry of entries) all.add(entry);
-  return all.pack();
 }
 
 async function allEntries(chunks: readonly StoredChunk[]): Promise<Entry[]> {

@@ -21,13 +21,12 @@ export interface Found {
 
 export interface Entry extends Found {
   /** in lower case: user id, message id, event and body, a line each */
-  lines: readonly string[];
+  text: string;
 }
 
 /** Longer bodies are searchable up to here. */
 const MAX_CHARACTERS = 64 * 1024;
 
-/** Returns the entry of a record of `webhooks`; undefined if it cannot be read. */
 export function entryOf({ headers, value }: InRecord): Entry | undefined {
   const decoded = decodeDelivery(headers);
   if (decoded.kind !== 'delivery') return undefined;
@@ -42,8 +41,9 @@ export function entryOf({ headers, value }: InRecord): Entry | undefined {
   } = decoded.delivery;
   const about = [userId ?? anonymousId ?? '', messageId, event ?? ''].map(oneLine);
   const left = about.reduce((characters, line) => characters - line.length - 1, MAX_CHARACTERS);
-  const lines = [...about, oneLine(value?.toString() ?? '').slice(0, Math.max(0, left))];
-  return { id, acceptedAt, source, user: userId ?? null, anonymous: anonymousId ?? null, lines };
+  const body = oneLine(value?.toString() ?? '').slice(0, Math.max(0, left));
+  const text = [...about, body].join('\n');
+  return { id, acceptedAt, source, user: userId ?? null, anonymous: anonymousId ?? null, text };
 }
 
 function oneLine(text: string): string {
@@ -88,83 +88,46 @@ const DEFLATE: ZlibOptions = { level: LEVEL, memLevel: 9, chunkSize: OUTPUT_BYTE
 const INFLATE: ZlibOptions = { chunkSize: OUTPUT_BYTES };
 const LENGTH_BYTES = 4;
 
-const FIRST_BYTES = 32 * 1024;
-/** Under load all chunks become whole. Most then have room with one step. */
-const WHOLE_BYTES = 640 * 1024;
-/** UTF-8 takes at most this for each UTF-16 code unit. */
-const MOST_BYTES = 3;
-
-/**
- * Splits entries by the length of their texts. Waiting strings would fill the heap, so it copies
- * each text into a buffer.
- */
-export class Chunks {
-  readonly #chunks: OpenChunk[] = [];
-
-  constructor(private readonly maxCharacters: number) {}
-
-  add(entry: Entry): void {
-    const characters = entry.lines.reduce((sum, line) => sum + line.length + 1, 0);
-    const last = this.#chunks.at(-1);
-    if (last && last.characters + characters <= this.maxCharacters) last.add(entry, characters);
-    else this.#chunks.push(new OpenChunk(entry, characters));
-  }
-
-  pack(): Promise<PackedChunk[]> {
-    return Promise.all(this.#chunks.map((chunk) => chunk.pack()));
-  }
-}
-
-class OpenChunk {
-  characters = 0;
-  readonly #heads: Head[] = [];
-  #bytes = Buffer.allocUnsafe(FIRST_BYTES);
-  /** bytes so far */
-  #at = 0;
-
-  constructor(first: Entry, characters: number) {
-    this.add(first, characters);
-  }
-
-  /** @param characters number of characters of its text */
-  add({ id, acceptedAt, source, user, anonymous, lines }: Entry, characters: number): void {
-    this.characters += characters;
-    this.#makeRoom(characters * MOST_BYTES);
-    for (const line of lines) {
-      this.#at += this.#bytes.write(line, this.#at);
-      this.#bytes[this.#at++] = NEWLINE;
+/** Packs entries into chunks of at most so many characters of text, or of one entry. */
+export function pack(entries: readonly Entry[], maxCharacters: number): Promise<PackedChunk[]> {
+  const chunks: Entry[][] = [];
+  let left = 0;
+  for (const entry of entries) {
+    const characters = entry.text.length + 1;
+    const last = chunks.at(-1);
+    if (last && characters <= left) {
+      last.push(entry);
+      left -= characters;
+    } else {
+      chunks.push([entry]);
+      left = maxCharacters - characters;
     }
-    this.#heads.push({ id, acceptedAt, source, user, anonymous, end: this.#at - 1 });
   }
-
-  #makeRoom(bytes: number): void {
-    if (this.#at + bytes <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(
-      Math.max(WHOLE_BYTES, 2 * this.#bytes.length, this.#at + bytes),
-    );
-    this.#bytes.copy(larger, 0, 0, this.#at);
-    this.#bytes = larger;
-  }
-
-  async pack(): Promise<PackedChunk> {
-    const head = Buffer.from(JSON.stringify(this.#heads));
-    const length = Buffer.allocUnsafe(LENGTH_BYTES);
-    length.writeUInt32LE(head.length);
-    const packed = await deflate(
-      Buffer.concat([length, head, this.#bytes.subarray(0, this.#at)]),
-      DEFLATE,
-    );
-    const times = this.#heads.map(({ acceptedAt }) => acceptedAt);
-    return {
-      from: times.reduce((a, b) => Math.min(a, b), Infinity),
-      to: times.reduce((a, b) => Math.max(a, b), -Infinity),
-      raw: this.#at,
-      data: packed.toString('base64'),
-    };
-  }
+  return Promise.all(chunks.map(packChunk));
 }
 
-const NEWLINE = 0x0a;
+async function packChunk(entries: readonly Entry[]): Promise<PackedChunk> {
+  const texts: Buffer[] = [];
+  const heads: Head[] = [];
+  let end = -1;
+  for (const { text, ...found } of entries) {
+    const bytes = Buffer.from(`${text}\n`);
+    end += bytes.length;
+    texts.push(bytes);
+    heads.push({ ...found, end });
+  }
+  const head = Buffer.from(JSON.stringify(heads));
+  const length = Buffer.allocUnsafe(LENGTH_BYTES);
+  length.writeUInt32LE(head.length);
+  const packed = await deflate(Buffer.concat([length, head, ...texts]), DEFLATE);
+  const times = entries.map(({ acceptedAt }) => acceptedAt);
+  return {
+    from: times.reduce((a, b) => Math.min(a, b), Infinity),
+    to: times.reduce((a, b) => Math.max(a, b), -Infinity),
+    raw: end + 1,
+    data: packed.toString('base64'),
+  };
+}
 
 export async function unpack(data: string): Promise<Chunk> {
   const bytes = await inflate(Buffer.from(data, 'base64'), INFLATE);
@@ -178,11 +141,10 @@ export function entriesOf({ heads, text }: Chunk): Entry[] {
   return heads.map(({ end, ...entry }) => {
     const own = text.toString('utf8', begin, end);
     begin = end + 1;
-    return { ...entry, lines: [own] };
+    return { ...entry, text: own };
   });
 }
 
-/** Returns the entries with one of the needles. */
 export function find({ heads, text }: Chunk, needles: readonly Buffer[]): Found[] {
   const found = new Set<Head>();
   for (const needle of needles) {

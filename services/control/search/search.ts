@@ -74,7 +74,7 @@ async function scan(
   const begunAt = steadyMs();
   const since = Math.max(filter.since ?? 0, nowMs - retentionMs);
   const until = Math.min(
-    after?.acceptedAt ?? Infinity,
+    after?.at ?? Infinity,
     (filter.until ?? Infinity) - 1,
     Number.MAX_SAFE_INTEGER,
   );

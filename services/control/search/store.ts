@@ -1,5 +1,11 @@
 import { type Range } from '../../../shared/kafka/port';
-import { databaseJson, type Database, type Queries, type Transaction } from '../history/database';
+import {
+  databaseJson,
+  type Database,
+  type Queries,
+  type Row,
+  type Transaction,
+} from '../history/database';
 import { type Position } from '../reading/positions';
 import { type PackedChunk } from './chunk';
 
@@ -28,13 +34,7 @@ export interface StoredChunk extends PackedChunk {
   seq: number;
 }
 
-type Stored = { seq: number; from_ms: number; to_ms: number; raw: number; data: string };
-
-const COLUMNS = 'seq, from_ms, to_ms, raw, data';
-
-function fromRow({ seq, from_ms: from, to_ms: to, raw, data }: Stored): StoredChunk {
-  return { seq, from, to, raw, data };
-}
+const COLUMNS = 'seq, from_ms as "from", to_ms as "to", raw, data';
 
 /** Lists chunks of a time, those with the newest entries first. */
 export async function newestChunks(
@@ -46,26 +46,23 @@ export async function newestChunks(
     limit,
   }: { since: number; until: number; before?: StoredChunk | undefined; limit: number },
 ): Promise<StoredChunk[]> {
-  const rows = await query<Stored>(
+  return query<StoredChunk & Row>(
     `select ${COLUMNS} from waypost.search_chunks
      where to_ms >= $1::bigint and from_ms <= $2::bigint and ($3::bigint is null or (to_ms, seq) < ($3::bigint, $4::bigint))
      order by to_ms desc, seq desc limit $5::int`,
     [since, until, before?.to ?? null, before?.seq ?? null, limit],
   );
-  return rows.map(fromRow);
 }
 
-/** Lists chunks in the order of their numbers. */
 export async function chunksAfter(
   { query }: Queries,
   seq: number,
   limit: number,
 ): Promise<StoredChunk[]> {
-  const rows = await query<Stored>(
+  return query<StoredChunk & Row>(
     `select ${COLUMNS} from waypost.search_chunks where seq > $1::bigint order by seq limit $2::int`,
     [seq, limit],
   );
-  return rows.map(fromRow);
 }
 
 /** Lists chunks with less text than this, in the order of their numbers. */
@@ -74,11 +71,10 @@ export async function smallChunks(
   raw: number,
   limit: number,
 ): Promise<StoredChunk[]> {
-  const rows = await query<Stored>(
+  return query<StoredChunk & Row>(
     `select ${COLUMNS} from waypost.search_chunks where raw < $1::int order by seq limit $2::int`,
     [raw, limit],
   );
-  return rows.map(fromRow);
 }
 
 /** Deletes expired chunks, and the oldest ones beyond the size limit. */

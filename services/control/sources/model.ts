@@ -5,6 +5,7 @@ import { defined } from '../../../shared/collections/defined';
 import { type Entry } from '../../../shared/config/types';
 import { type Source, type SourceLimits, type WriteKey } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
+import { isoTime } from '../../../shared/model/time';
 import { mergePatch } from '../http/entry-patch';
 import { Problem } from '../http/problem';
 import { parseBody } from '../http/validate';
@@ -115,7 +116,7 @@ export function sourceView({ version, data }: Entry<Source>, now: Date, open: Op
     writeKey: (present && open?.(present, data.id)) ?? null,
     oldWriteKeys: old.map((key) => ({
       key: open?.(key, data.id) ?? '***',
-      until: new Date(key.until ?? 0).toISOString(),
+      until: isoTime(key.until ?? 0),
     })),
     version,
     createdAt: data.createdAt,
@@ -140,7 +141,7 @@ export function eventsView({ blockedEvents = [] }: Source, seen: readonly EventN
     ...seen.map(({ name: event, count, lastAt }) => ({
       name: event,
       count,
-      lastSeenAt: new Date(lastAt).toISOString(),
+      lastSeenAt: isoTime(lastAt),
       blocked: blockedEvents.includes(event),
     })),
     ...blockedEvents

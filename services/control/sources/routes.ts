@@ -1,4 +1,5 @@
 import { type Query, type SourceRow } from '../../../shared/api/operations';
+import { isoTimeOrNull } from '../../../shared/model/time';
 import { withTimeout } from '../../../shared/runtime/async';
 import { decryptWriteKey, encryptWriteKey } from '../../../shared/config/encryption';
 import { type Entry } from '../../../shared/config/types';
@@ -7,7 +8,6 @@ import { seesSecrets } from '../auth/authenticate';
 import { type Actor } from '../http/identity';
 import { type ConfigEntries, newId, newWriteKey } from '../config/config-entries';
 import { type Log } from '../../../shared/telemetry/log';
-import { type History } from '../history/history';
 import { type Encryptor } from '../../../shared/config/encryption';
 import { type Events } from '../debugger/events';
 import { type HandlersOf } from '../http/handlers';
@@ -16,15 +16,15 @@ import { Problem } from '../http/problem';
 import { createSource, eventsView, patchSource, rotateKey, sourceView } from './model';
 import { type Reader } from '../reading/reader';
 import { callsOf, listEventNames } from './store';
+import { type Asking } from '../history/database';
 
 const NEWEST_WITHIN_MS = 1_000;
 
 type Activity = NonNullable<SourceRow['activity']>;
 
-/** What the routes of sources need. */
 export interface SourceDeps {
   entries: ConfigEntries;
-  history: Pick<History, 'ask'>;
+  history: Asking;
   /** the last calls */
   events: Pick<Events, 'ring'>;
   encryptor: Encryptor;
@@ -98,14 +98,13 @@ async function activityOf(
     const accepted = recent.filter((event) => event.accepted).length;
     return {
       calls: count,
-      lastCallAt: lastAt === undefined ? null : new Date(lastAt).toISOString(),
+      lastCallAt: isoTimeOrNull(lastAt),
       recent: { accepted, rejected: recent.length - accepted },
       destinations: connected.get(source) ?? 0,
     };
   };
 }
 
-/** /api/v1/sources */
 export function sourceHandlers(deps: SourceDeps): HandlersOf<'sources'> {
   const { entries, history, encryptor, eventNames, now, log } = deps;
   const openKey = (key: WriteKey, sourceId: string) => decryptWriteKey(key, sourceId, encryptor);

@@ -1,4 +1,4 @@
-import { databaseJson, type Queries } from '../history/database';
+import { databaseJson, type Queries, type Row } from '../history/database';
 
 /** Stores the track events of each source by name, and when its last call came. */
 
@@ -47,32 +47,29 @@ export async function addEventNames(
 
 /** Returns the names of a source, the most recent first. */
 export async function listEventNames({ query }: Queries, source: string): Promise<EventName[]> {
-  const rows = await query<{ name: string; count: number; last_at: number }>(
-    `select name, count, last_at from waypost.seen_events
+  return query<EventName & Row>(
+    `select source, name, count, last_at as "lastAt" from waypost.seen_events
      where source = $1 and name <> '${ANY_CALL}' order by last_at desc, name limit $2::int`,
     [source, MAX_NAMES],
   );
-  return rows.map((row) => ({ source, name: row.name, count: row.count, lastAt: row.last_at }));
 }
 
-/** The calls of a source that ingest has accepted. */
 export interface Calls {
   count: number;
   /** when Kafka got the last one, ms since 1970 */
   lastAt: number;
 }
 
-/** Returns the calls of each source that is known. */
 export async function callsOf(
   { query }: Queries,
   sources: readonly string[],
 ): Promise<Map<string, Calls>> {
-  const rows = await query<{ source: string; count: number; last_at: number }>(
-    `select source, count, last_at from waypost.seen_events
+  const rows = await query<Calls & { source: string } & Row>(
+    `select source, count, last_at as "lastAt" from waypost.seen_events
      where name = '${ANY_CALL}' and source in (select jsonb_array_elements_text($1::jsonb))`,
     [databaseJson(sources)],
   );
-  return new Map(rows.map(({ source, count, last_at: lastAt }) => [source, { count, lastAt }]));
+  return new Map(rows.map(({ source, ...calls }) => [source, calls]));
 }
 
 /** Merges duplicates, since one statement must not insert a row twice. */

@@ -5,9 +5,10 @@ import { defined } from '../../../shared/collections/defined';
 import { type Entry } from '../../../shared/config/types';
 import { type Token } from '../../../shared/model/config';
 import { type Json } from '../../../shared/model/message';
+import { isoTime, isoTimeOrNull } from '../../../shared/model/time';
 import { type Identity } from '../http/identity';
 import { mergePatch } from '../http/entry-patch';
-import { pointer, Problem } from '../http/problem';
+import { errorAt, Problem } from '../http/problem';
 import { invalidFields, parseBody } from '../http/validate';
 
 /**
@@ -65,7 +66,7 @@ function stored({ name: label, role, expiresAt, rights }: TokenFields | Token) {
 
 function requireFuture({ expiresAt }: TokenFields, now: Date): void {
   if (expiresAt === undefined || Date.parse(expiresAt) > now.getTime()) return;
-  throw invalidFields([{ pointer: pointer(['expiresAt']), detail: 'must be in the future' }]);
+  throw invalidFields([errorAt(['expiresAt'], 'must be in the future')]);
 }
 
 /** Prevents a token with the right to create tokens from giving itself every other right. */
@@ -82,7 +83,7 @@ function requireOwnRights({ rights }: TokenFields, { rights: own }: Identity): v
 /** Prevents a token from outliving its own end. */
 function requireOwnEnd(end: number, { expiresAt }: Identity): void {
   if (expiresAt === undefined || end <= expiresAt) return;
-  const at = new Date(expiresAt).toISOString();
+  const at = isoTime(expiresAt);
   throw new Problem(
     'forbidden',
     `Your token ends at ${at}: it cannot create a token that ends later, or extend one`,
@@ -99,7 +100,7 @@ export function tokenView({ version, data }: Entry<Token>, lastUsedAt: number | 
   const { id, name: label, role, expiresAt = null, createdAt, updatedAt } = data;
   // Only control writes rights, from its list.
   const rights = (data.rights ?? null) as Right[] | null;
-  const used = lastUsedAt === undefined ? null : new Date(lastUsedAt).toISOString();
+  const used = isoTimeOrNull(lastUsedAt);
   return {
     id,
     name: label,

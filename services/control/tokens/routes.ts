@@ -8,7 +8,6 @@ import { type HandlersOf } from '../http/handlers';
 import { pageOfEntries } from '../http/paging';
 import { createToken, newToken, patchToken, tokenView } from './model';
 
-/** What the routes of tokens need. */
 export interface TokenDeps {
   entries: ConfigEntries;
   tokenUses: Pick<TokenUses, 'all'>;
@@ -16,7 +15,6 @@ export interface TokenDeps {
   log: Log;
 }
 
-/** /api/v1/tokens */
 export function tokenHandlers({ entries, tokenUses, now, log }: TokenDeps): HandlersOf<'tokens'> {
   const view = async (entry: Entry<Token>) =>
     tokenView(entry, (await tokenUses.all()).get(entry.data.id));

@@ -61,7 +61,7 @@ function questions(database: Database, past: Past): Record<string, Ask> {
   const deep = (filter: Filter) => (turn: number) =>
     listDeliveries(database, filter, {
       limit: LIMIT,
-      after: { acceptedAt: acceptedAt(any(turn, 20)), id: 'dlv_m' },
+      after: { at: acceptedAt(any(turn, 20)), id: 'dlv_m' },
     });
   const hour = (turn: number) => {
     const since = acceptedAt(any(turn, 21));

@@ -1,4 +1,3 @@
-import supertest from 'supertest';
 import { type Database } from '../../../../services/control/history/database';
 import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
@@ -38,12 +37,9 @@ beforeEach(async () => {
 
 const URL = 'https://ops.example/alerts?token=planted';
 const set = (body: object) => control.call('patch', '/alerts').send(body);
-const get = async (path: string) => (await control.call('get', path)).body;
-const makeDestination = async (over: object = {}) => {
-  const webhooks = [{ url: 'https://a.example/' }];
-  const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks, enabled: true, ...over };
-  return (await control.call('post', '/destinations').send(body)).body.id as string;
-};
+const get = (path: string) => control.get(path);
+const makeDestination = async (over: object = {}) =>
+  (await control.destination({ enabled: true, ...over })).id as string;
 let deliveries = 0;
 const record = (...events: DeliveryEvent[]) =>
   control.memory.append(
@@ -93,11 +89,6 @@ const sent = (): Sent[] =>
     return { key: key!.toString(), delivery, body: JSON.parse(value!.toString()) };
   });
 const types = () => sent().map(({ body }) => body.type);
-const as = async (role: string) => {
-  const { token } = (await control.call('post', '/tokens').send({ name: role, role })).body;
-  return (method: 'get' | 'post' | 'patch', path: string) =>
-    supertest(control.app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${token}`);
-};
 
 describe('/alerts', () => {
   test('the alert settings have defaults until somebody changes them', async () => {
@@ -228,7 +219,7 @@ describe('/alerts', () => {
       webhooks: [{ url: URL, headers: { 'X-Key': 'planted-header' } }],
       sharedSecret: 'planted-secret',
     });
-    const operator = await as('operator');
+    const operator = await control.as('operator');
     const seen = (await operator('get', '/alerts')).body;
     expect(seen.webhooks[0].url).toBe('https://ops.example');
     const records = control.memory
@@ -262,7 +253,7 @@ describe('/alerts', () => {
     expect([status, body.sharedSecret]).toEqual([200, expect.stringMatching(/^whsec_/)]);
     expect(body.secretRotation).toMatchObject({ overlapUntil: at(3_600) });
     expect(await get('/alerts')).not.toHaveProperty('sharedSecret');
-    const operator = await as('operator');
+    const operator = await control.as('operator');
     expect((await operator('post', '/alerts/rotate-secret')).status).toBe(403);
   });
 
@@ -456,42 +447,6 @@ describe('a failing destination', () => {
       { kind: 'failing', alert: 'none', delivery: null },
     ]);
   });
-
-  test('a failing alert webhook raises a notice and no alert', async () => {
-    record(
-      fails('alerts', 0),
-      fails('alerts', 61),
-      aDeath({ delivery: 'dlv_a', destination: 'alerts' }),
-    );
-    await look(61);
-    const { data } = await get('/notices?destination=alerts');
-    expect(
-      data.map((each: { kind: string; alert: string }) => [each.kind, each.alert]).sort(),
-    ).toEqual([
-      ['dead_letters', 'none'],
-      ['failing', 'none'],
-    ]);
-    expect(sent()).toEqual([]);
-  });
-});
-
-test('dead letters raise an alert immediately, and later one with their number', async () => {
-  await set({ webhooks: [{ url: URL }], deadLettersEvery: '10m' });
-  const id = await makeDestination();
-  const dies = (seconds: number) =>
-    aDeath({
-      delivery: `dlv_${++deliveries}`,
-      destination: id,
-      acceptedAt: at(0),
-      at: at(seconds),
-    });
-  record(dies(1));
-  await look(1);
-  record(dies(2), dies(3), dies(4));
-  await look(5);
-  expect(types()).toEqual(['destination.dead_letters']);
-  await look(601);
-  expect(sent().map(({ body }) => body.data.deadLetters as number)).toEqual([1, 3]);
 });
 
 test('dead letters that were replayed in the meantime raise no alert', async () => {
@@ -692,12 +647,6 @@ describe('a delivery that reaches only some URLs', () => {
     await look(10);
     expect(sent()).toEqual([]);
   });
-
-  test('raises no notice for the alerts themselves, since each goes to one channel', async () => {
-    record(partly('alerts', 1));
-    await look(1);
-    expect((await get('/notices')).data).toEqual([]);
-  });
 });
 
 describe('a URL whose receiver wants nothing more', () => {
@@ -735,7 +684,7 @@ describe('a URL whose receiver wants nothing more', () => {
       },
     ]);
     await storeEvents(database, [died(id, 11), died(id, 20)], await readParts(database));
-    const operator = await as('operator');
+    const operator = await control.as('operator');
     const enabled = await operator('post', `/destinations/${id}/enable-webhook`).send({ webhook });
     expect([enabled.status, enabled.body]).toEqual([200, { lostSince: at(6), count: 2 }]);
     expect(await webhookOf(id)).toMatchObject({ disabled: null });
@@ -1066,24 +1015,11 @@ test('full profiles raise an alert, until none is full', async () => {
   expect((await get('/notices')).data).toMatchObject([{ endedAt: at(20) }]);
 });
 
-test('test sends raise no notice', async () => {
-  const id = await makeDestination();
-  record(aDeath({ delivery: 'dlv_t', destination: id, test: true }));
-  await look(1);
-  expect((await get('/notices')).data).toEqual([]);
-});
-
 describe('switching off', () => {
   const failing = async (id: string) => {
     record(fails(id, 0), fails(id, 90_000));
     await look(90_000);
   };
-
-  test('Waypost switches no destination off unless the settings say so', async () => {
-    const id = await makeDestination();
-    await failing(id);
-    expect((await get(`/destinations/${id}`)).enabled).toBe(true);
-  });
 
   test('Waypost switches a failing destination off, with an audit entry and a notice', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
@@ -1128,13 +1064,6 @@ describe('switching off', () => {
     await look(90_002);
     expect(types()).toEqual(['destination.switched_off']);
   });
-
-  test('the switch-off time of a destination overrides the general one', async () => {
-    await set({ switchOffAfter: '1d' });
-    const id = await makeDestination({ switchOffAfter: '0s' });
-    await failing(id);
-    expect((await get(`/destinations/${id}`)).enabled).toBe(true);
-  });
 });
 
 describe('/notices', () => {
@@ -1168,7 +1097,7 @@ describe('/notices', () => {
   test('operators acknowledge notices, and the first one stays', async () => {
     await make();
     const { id } = (await get('/notices?open=true')).data[0];
-    const [reader, operator] = [await as('read_only'), await as('operator')];
+    const [reader, operator] = [await control.as('read_only'), await control.as('operator')];
     expect((await reader('get', `/notices/${id}`)).body).toMatchObject({ id, acknowledged: null });
     expect((await reader('post', `/notices/${id}/acknowledge`)).status).toBe(403);
     const { body } = await operator('post', `/notices/${id}/acknowledge`);

@@ -160,8 +160,7 @@ test.each(operations)('%s exists and responds as documented', async (operation) 
   const [method, path] = operation.toLowerCase().split(' ') as [string, string];
   const kind = path.split('/')[1]!;
   const id = ids[path.slice(1).replace('/{id}', '')] ?? ids[kind] ?? '';
-  const [{ id: webhook }] = (await control.call('get', `/destinations/${ids.destinations}`)).body
-    .webhooks;
+  const [{ id: webhook }] = (await control.get(`/destinations/${ids.destinations}`)).webhooks;
   const made = {
     '/destinations/{id}/enable-webhook': { webhook },
     '/destinations/{id}/disable-webhook': { webhook },

@@ -9,13 +9,7 @@ let control: ControlUnderTest;
 let destination: string;
 beforeEach(async () => {
   control = await controlUnderTest();
-  const body = {
-    name: 'Hooks',
-    type: 'webhooks',
-    sources: [],
-    webhooks: [{ url: 'https://a.example.com/' }],
-  };
-  destination = (await control.call('post', '/destinations').send(body)).body.id;
+  destination = (await control.destination()).id;
 });
 
 const BUYERS = {
@@ -24,7 +18,7 @@ const BUYERS = {
 };
 const make = (body: object, path = '/audiences') => control.call('post', path).send(body);
 const sourcesOf = async () =>
-  (await control.call('get', `/destinations/${destination}`)).body.sources as string[];
+  (await control.get(`/destinations/${destination}`)).sources as string[];
 const entryOf = (id: string): Audience => {
   const records = control.memory
     .records('config')
@@ -47,7 +41,7 @@ describe('audiences', () => {
       status: { phase: 'none', members: 0 },
     });
     expect(await sourcesOf()).toEqual([source]);
-    expect((await control.call('get', `/audiences/${id}`)).body).toEqual(made.body);
+    expect(await control.get(`/audiences/${id}`)).toEqual(made.body);
     expect((await control.call('delete', `/sources/${source}`)).status).toBe(409);
     expect((await control.call('post', `/sources/${source}/rotate-key`)).status).toBe(409);
     const limits = { perSecond: 1 };
@@ -75,7 +69,7 @@ describe('audiences', () => {
     await control.call('patch', `/audiences/${id}`).send({ name: 'Best', destinations: [] });
     expect(entryOf(id!)).toMatchObject({ name: 'Best', key: 'vip_customers', revision: 1 });
     expect(await sourcesOf()).toEqual([]);
-    expect((await control.call('get', `/sources/${source}`)).body.name).toBe('Best');
+    expect((await control.get(`/sources/${source}`)).name).toBe('Best');
     await control
       .call('patch', `/audiences/${id}`)
       .send({ condition: 'count("Order Completed") > 5' });
@@ -105,7 +99,7 @@ describe('audiences', () => {
     const { status, body: problem } = await make(body);
     expect(status).toBe(422);
     expect(problem.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) });
-    expect((await control.call('get', '/sources')).body.data).toEqual([]);
+    expect((await control.get('/sources')).data).toEqual([]);
   });
 
   test('an audience is refused if another one or a computed trait has its key', async () => {
@@ -255,7 +249,7 @@ describe('a preview', () => {
       sample: [{ userId: 'ann', traits: { plan: 'pro' } }],
     });
     const path = `/audiences/previews/${made.body.id}`;
-    expect((await control.call('get', path)).body).toEqual(made.body);
+    expect(await control.get(path)).toEqual(made.body);
     expect((await control.call('delete', path)).status).toBe(204);
     expect((await control.call('get', path)).status).toBe(404);
     expect((await control.call('delete', path)).status).toBe(404);
@@ -276,18 +270,11 @@ describe('a preview', () => {
   test('a third preview of a token ends its oldest, and leaves those of other tokens', async () => {
     queryServer = await startQueryServer(control.memory);
     queryServer.processors.clear();
-    const { token } = (
-      await control.call('post', '/tokens').send({ name: 'ro', role: 'read_only' })
-    ).body;
-    const other = supertest(control.app)
-      .post('/api/v1/audiences/preview')
-      .set('Authorization', `Bearer ${token}`)
-      .send(PRO);
+    const asReader = await control.as('read_only');
+    const other = asReader('post', '/audiences/preview').send(PRO);
     const made = await Promise.all([other, ask(PRO), ask(PRO), ask(PRO)]);
     const [theirs, ...ours] = await Promise.all(
-      made.map(
-        async ({ body }) => (await control.call('get', `/audiences/previews/${body.id}`)).body,
-      ),
+      made.map(async ({ body }) => await control.get(`/audiences/previews/${body.id}`)),
     );
     expect(theirs).toMatchObject({ phase: 'counting' });
     const ended = ours.filter(({ phase }) => phase !== 'counting');
@@ -351,8 +338,7 @@ describe('members and syncs', () => {
       bob: told(2_000),
       cyn: {},
     });
-    const get = async (path: string) =>
-      (await control.call('get', `/audiences/${id}/${path}`)).body;
+    const get = async (path: string) => await control.get(`/audiences/${id}/${path}`);
     const ann = { userId: 'ann', value: true, since: '1970-01-01T00:00:01.000Z' };
     const first = await get('members?limit=1');
     expect(first).toEqual({ data: [ann], next: expect.any(String) });

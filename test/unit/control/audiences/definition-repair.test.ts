@@ -13,15 +13,7 @@ const MINUTE = 60_000;
 async function begin() {
   const control = await controlUnderTest();
   const destinations = await Promise.all(
-    ['A', 'B'].map(async (name) => {
-      const body = {
-        name,
-        type: 'webhooks',
-        sources: [],
-        webhooks: [{ url: 'https://a.example.com/' }],
-      };
-      return (await control.call('post', '/destinations').send(body)).body.id as string;
-    }),
+    ['A', 'B'].map(async (name) => (await control.destination({ name })).id as string),
   );
   return { control, destinations };
 }
@@ -30,8 +22,7 @@ const recordsOf = (control: ControlUnderTest) => control.memory.records('config'
 
 /** Returns the sources, connections and definitions of the API. */
 async function shown(control: ControlUnderTest) {
-  const list = async (path: string) =>
-    (await control.call('get', path)).body.data as Record<string, unknown>[];
+  const list = async (path: string) => (await control.get(path)).data as Record<string, unknown>[];
   const [sources, destinations, audiences] = [
     await list('/sources'),
     await list('/destinations'),

@@ -17,7 +17,7 @@ describe('the audit trail', () => {
   });
 
   const trail = async () =>
-    (await control.call('get', '/audit')).body.data as {
+    (await control.get('/audit')).data as {
       kind: string;
       action: string;
       entry: string;
@@ -31,10 +31,7 @@ describe('the audit trail', () => {
     await control.call('post', '/replays/rpl_none/cancel');
     await supertest(control.app).post('/api/v1/session').send({ token: 'wrong' });
     await supertest(control.app).post('/api/v1/session').send({ token: ADMIN_TOKEN });
-    const webhooks = [{ url: 'https://a.example/' }];
-    const { body } = await control
-      .call('post', '/destinations')
-      .send({ name: 'Hooks', type: 'webhooks', webhooks, sources: [] });
+    const body = await control.destination();
     // Nothing delivers here, but the test was sent.
     expect((await control.call('post', `/destinations/${body.id}/test`)).status).toBe(504);
     await eventually(async () => expect(await trail()).toHaveLength(3));

@@ -17,14 +17,8 @@ const as = (token: string, method: Method, path: string) =>
   supertest(control.app)[method](`/api/v1${path}`).set('Authorization', `Bearer ${token}`);
 const makeDestination = async () => {
   const webhooks = [{ url: 'https://a.example/in?token=planted', headers: { 'X-Key': 'planted' } }];
-  const body = {
-    name: 'Hooks',
-    type: 'webhooks',
-    sources: [],
-    webhooks,
-    sharedSecret: 'planted-secret',
-  };
-  return (await control.call('post', '/destinations').send(body)).body.id as string;
+  const { id } = await control.destination({ webhooks, sharedSecret: 'planted-secret' });
+  return id as string;
 };
 
 describe('a token', () => {
@@ -38,8 +32,8 @@ describe('a token', () => {
       .map(({ value }) => value?.toString())
       .join();
     expect(stored).not.toContain(body.token);
-    expect((await control.call('get', `/tokens/${body.id}`)).body).not.toHaveProperty('token');
-    expect((await control.call('get', '/tokens')).body.data).toHaveLength(4);
+    expect(await control.get(`/tokens/${body.id}`)).not.toHaveProperty('token');
+    expect((await control.get('/tokens')).data).toHaveLength(4);
     expect((await as(body.token, 'get', '/sources')).status).toBe(200);
     expect(control.logged()).not.toContain(body.token);
   });
@@ -85,7 +79,7 @@ test('an operator runs replays and tests, and neither sees nor sets a secret', a
       403,
     );
   }
-  expect((await control.call('get', `/destinations/${id}`)).body).toMatchObject({
+  expect(await control.get(`/destinations/${id}`)).toMatchObject({
     enabled: true,
     hasSharedSecret: true,
   });

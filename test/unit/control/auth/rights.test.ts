@@ -88,18 +88,10 @@ describe('a token without events:read', () => {
   });
 
   test("a token without events:read reads no events by a destination's filter", async () => {
-    const webhooks = [{ url: 'https://a.example.com/' }];
-    const made = {
-      name: 'Hooks',
-      type: 'webhooks',
-      sources: [],
-      webhooks,
-      filter: 'userId == "ann"',
-    };
-    const { body } = await control.call('post', '/destinations').send(made);
+    const { id } = await control.destination({ filter: 'userId == "ann"' });
     const look = async (as: readonly Right[]) => {
       const token = await make(as);
-      const asked = supertest(control.app).get(`/api/v1/destinations/${String(body.id)}/filter`);
+      const asked = supertest(control.app).get(`/api/v1/destinations/${String(id)}/filter`);
       return (await asked.set('Authorization', `Bearer ${token}`)).status;
     };
     expect(await look(['destinations:read', 'events:read'])).toBe(200);
@@ -109,9 +101,7 @@ describe('a token without events:read', () => {
 });
 
 test('a token for destinations previews requests, but no event without events:read', async () => {
-  const webhooks = [{ url: 'https://a.example.com/' }];
-  const made = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
-  const { body: destination } = await control.call('post', '/destinations').send(made);
+  const destination = await control.destination();
   const preview = async (as: readonly Right[], fields: object = {}) => {
     const asked = supertest(control.app).post('/api/v1/destinations/preview');
     const answer = await asked

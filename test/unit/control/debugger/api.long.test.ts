@@ -87,17 +87,15 @@ test('GET /events lists accepted and rejected events, with the reason', async ()
   accept({ userId: 'kim' }, { userId: 'lee' });
   reject('src_2');
   await eventually(async () => {
-    expect((await control.call('get', '/events')).body.data).toHaveLength(3);
+    expect((await control.get('/events')).data).toHaveLength(3);
   });
-  const rejected = (await control.call('get', '/events?accepted=false')).body.data;
+  const rejected = (await control.get('/events?accepted=false')).data;
   expect(rejected).toMatchObject([
     { source: 'src_2', accepted: false, code: 'missing_event', message: 'track has no event' },
   ]);
-  expect(
-    (await control.call('get', '/events?user=kim&source=src_1&type=track')).body.data,
-  ).toHaveLength(1);
-  const first = (await control.call('get', '/events?limit=2')).body;
-  expect((await control.call('get', `/events?limit=2&after=${first.next}`)).body).toMatchObject({
+  expect((await control.get('/events?user=kim&source=src_1&type=track')).data).toHaveLength(1);
+  const first = await control.get('/events?limit=2');
+  expect(await control.get(`/events?limit=2&after=${first.next}`)).toMatchObject({
     next: null,
   });
   expect((await control.call('get', '/events?type=other')).status).toBe(422);
@@ -190,7 +188,7 @@ test('a resumed stream sends only what the connection takes, and all in the end'
   const users = Array.from({ length: 440 }, (_, i) => `u${i + 1}`);
   accept(...users.map((userId) => ({ userId, big })));
   await eventually(async () => {
-    expect((await control.call('get', '/events?limit=1')).body.data[0].call.userId).toBe('u440');
+    expect((await control.get('/events?limit=1')).data[0].call.userId).toBe('u440');
   });
   const again = openStream('', { 'last-event-id': first.ids()[0]! });
   again.socket.pause();

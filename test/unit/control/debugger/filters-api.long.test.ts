@@ -80,7 +80,7 @@ describe('the filter of a destination', () => {
     const answer = await make({ filter });
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toEqual([{ pointer: '#/filter', detail }]);
-    expect((await control.call('get', '/destinations')).body.data).toEqual([]);
+    expect((await control.get('/destinations')).data).toEqual([]);
   });
 });
 
@@ -142,7 +142,7 @@ describe('a filter trial', () => {
 
   test('a destination shows the results of its filter', async () => {
     const { body } = await make({ filter: 'properties.total > 100' });
-    expect((await control.call('get', `/destinations/${body.id}/filter`)).body).toMatchObject({
+    expect(await control.get(`/destinations/${body.id}/filter`)).toMatchObject({
       tried: 4,
       matched: 1,
       failed: 2,
@@ -190,7 +190,7 @@ describe('events of a source', () => {
     control = await controlUnderTest({ database });
     source = (await control.call('post', '/sources').send({ name: 'Shop' })).body.id;
   });
-  const events = async () => (await control.call('get', `/sources/${source}/events`)).body;
+  const events = () => control.get(`/sources/${source}/events`);
 
   test('event names of a source are counted and blocked', async () => {
     accept(

@@ -27,16 +27,8 @@ beforeEach(async () => {
 const post = (body: object) => control.call('post', '/deletions').send(body);
 const makeSource = async (over: object = {}) =>
   (await control.call('post', '/sources').send({ name: 'Site', ...over })).body.id as string;
-const connect = async (source: string, enabled: boolean) => {
-  const body = {
-    name: 'Hooks',
-    type: 'webhooks',
-    sources: [source],
-    webhooks: [{ url: 'https://a.example/' }],
-    enabled,
-  };
-  await control.call('post', '/destinations').send(body);
-};
+const connect = (source: string, enabled: boolean) =>
+  control.destination({ sources: [source], enabled });
 const messages = () =>
   control.memory.records('messages').map(({ key, value, headers }) => ({
     key: key!.toString(),
@@ -137,15 +129,7 @@ test('a deletion for some sources names them to delivery and to the profiles', a
 
 test('the sources of audiences get no message, and a deletion may not name them', async () => {
   const source = await makeSource();
-  const { id: destination } = (
-    await control.call('post', '/destinations').send({
-      name: 'Hooks',
-      type: 'webhooks',
-      sources: [source],
-      webhooks: [{ url: 'https://a.example/' }],
-      enabled: true,
-    })
-  ).body;
+  const { id: destination } = await connect(source, true);
   const { source: own } = (
     await control.call('post', '/audiences').send({
       name: 'Pro',
@@ -177,7 +161,7 @@ test('a deletion that takes longer than planned begins again with a later time',
   expect(times.length).toBeGreaterThan(1);
   expect(Date.parse(body.at as string)).toBe(times.at(-1));
   expect(messages()).toHaveLength(1);
-  expect((await control.call('get', '/deletions')).body.data).toEqual([body]);
+  expect((await control.get('/deletions')).data).toEqual([body]);
 });
 
 test("a deletion removes the users' rows of the named sources", async () => {
@@ -193,9 +177,7 @@ test("a deletion removes the users' rows of the named sources", async () => {
     await readParts(database),
   );
   const left = async () =>
-    ((await control.call('get', '/deliveries')).body.data as { id: string }[])
-      .map(({ id }) => id)
-      .sort();
+    ((await control.get('/deliveries')).data as { id: string }[]).map(({ id }) => id).sort();
   expect((await post({ userIds: ['kim'], sources: [source] })).body).toMatchObject({
     sources: [source],
     messages: 0,
@@ -210,12 +192,12 @@ test('deletions are listed and shown', async () => {
   const first = (await post({ userIds })).body;
   control.clock.now = new Date(at(101));
   const second = (await post({ userIds: ['kim'] })).body;
-  const list = (await control.call('get', '/deletions?limit=1')).body;
+  const list = await control.get('/deletions?limit=1');
   expect(list.data).toEqual([second]);
-  const rest = (await control.call('get', `/deletions?limit=1&after=${list.next}`)).body;
+  const rest = await control.get(`/deletions?limit=1&after=${list.next}`);
   expect(rest).toMatchObject({ data: [{ id: first.id, users: 30 }], next: null });
   expect(rest.data[0].userIds).toHaveLength(20);
-  expect((await control.call('get', `/deletions/${first.id}`)).body.userIds).toEqual(userIds);
+  expect((await control.get(`/deletions/${first.id}`)).userIds).toEqual(userIds);
   expect((await control.call('get', '/deletions/del_none')).status).toBe(404);
 });
 
@@ -239,7 +221,7 @@ test('a deletion of visitors sends messages and removes their rows without a use
   expect(messages().map(({ key, value }) => [key, value.type, value.anonymousId])).toEqual([
     [`${source}:visitor`, 'delete', 'visitor'],
   ]);
-  const { data } = (await control.call('get', '/deliveries')).body as { data: { id: string }[] };
+  const { data } = (await control.get('/deliveries')) as { data: { id: string }[] };
   expect(data.map(({ id }) => id).sort()).toEqual(['d2', 'd3']);
 });
 
@@ -282,7 +264,7 @@ test('a deletion sends nothing without history, and removes nothing without Kafk
   await connect(source, true);
   control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
   expect((await post({ userIds: ['kim'] })).status).toBe(503);
-  expect((await control.call('get', '/deletions')).body.data).toEqual([]);
+  expect((await control.get('/deletions')).data).toEqual([]);
 });
 
 test('later events of a deleted user are recognized by their time of acceptance', () => {
@@ -320,7 +302,7 @@ test('the debugger hides calls from before a deletion by another process', async
   ]);
   const users = async () =>
     (
-      (await control.call('get', `/events?source=${source}`)).body.data as {
+      (await control.get(`/events?source=${source}`)).data as {
         call: { userId: string };
       }[]
     )

@@ -34,7 +34,7 @@ beforeEach(async () => {
 });
 const record = async (...events: DeliveryEvent[]) =>
   storeEvents(database, events, await readParts(database));
-const get = async (path: string) => (await control.call('get', path)).body;
+const get = (path: string) => control.get(path);
 
 describe('GET /deliveries', () => {
   beforeEach(() =>
@@ -291,14 +291,7 @@ describe('GET /deliveries/{id}', () => {
     const webhooks = [
       { url: 'https://a.example/hook?token=planted-token', headers: { 'X-Key': 'planted-value' } },
     ];
-    const body = {
-      name: 'Hooks',
-      type: 'webhooks',
-      sources: [],
-      webhooks,
-      sharedSecret: 'planted-secret',
-    };
-    const made = (await control.call('post', '/destinations').send(body)).body;
+    const made = await control.destination({ webhooks, sharedSecret: 'planted-secret' });
     const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version });
     await record(anEvent({ destination: made.id, urls: [url] }));
     const answer = await control.call('get', '/deliveries/dlv_1');
@@ -357,15 +350,7 @@ describe('GET /deliveries/{id}', () => {
   ])(
     'an attempt shows the headers of %s',
     async (_, request, recorded, headers, inBatch = {}, of = {}) => {
-      const made = (
-        await control.call('post', '/destinations').send({
-          name: 'Hooks',
-          type: 'webhooks',
-          sources: [],
-          webhooks: [{ url: 'https://a.example/' }],
-          request,
-        })
-      ).body;
+      const made = await control.destination({ request });
       const url = aUrl({ url: made.webhooks[0].id, destinationVersion: made.version, ...of });
       const isRecorded = Object.keys(recorded).length > 0;
       const stored = { ...DELIVERY, ...recorded, destinationId: made.id };
@@ -392,8 +377,6 @@ describe('GET /deliveries/{id}', () => {
 
   describe('after the destination changed', () => {
     const destination = (path: string, key: string, sharedSecret: string) => ({
-      name: 'Hooks',
-      type: 'webhooks',
       sharedSecret,
       webhooks: [
         { url: `https://a.example${path}`, headers: { 'X-Key': key, 'X-Same': 'planted-same' } },
@@ -405,11 +388,8 @@ describe('GET /deliveries/{id}', () => {
         control.memory.records('config').flatMap((each) => parseVersion(each as OpenRecord)),
       );
     const change = async () => {
-      const { id, version, webhooks } = (
-        await control
-          .call('post', '/destinations')
-          .send({ ...destination('/old', 'planted-1', 'planted-a'), sources: [] })
-      ).body;
+      const before = destination('/old', 'planted-1', 'planted-a');
+      const { id, version, webhooks } = await control.destination(before);
       const { sharedSecret, webhooks: changed } = destination('/new', 'planted-2', 'planted-b');
       const body = { sharedSecret, webhooks: [{ ...changed[0], id: webhooks[0].id }] };
       await control.call('patch', `/destinations/${id}`).send(body);
@@ -440,12 +420,7 @@ describe('GET /deliveries/{id}', () => {
     test('others than administrators see the origin', async () => {
       await change();
       await seeVersions();
-      const { token } = (
-        await control.call('post', '/tokens').send({ name: 'Support', role: 'operator' })
-      ).body;
-      const answer = await control
-        .call('get', '/deliveries/dlv_1')
-        .set('Authorization', `Bearer ${token}`);
+      const answer = await (await control.as('operator'))('get', '/deliveries/dlv_1');
       expect(answer.body.attempts[0].urls[0]).toMatchObject({
         address: null,
         request: { url: 'https://a.example' },
@@ -511,14 +486,7 @@ describe('GET /deliveries/{id}', () => {
   });
 
   test('a failing token endpoint fails a destination at once, until the next success', async () => {
-    const body = {
-      name: 'Guarded',
-      type: 'webhooks',
-      sources: [],
-      webhooks: [{ url: 'https://a.example/' }],
-    };
-    const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true }))
-      .body;
+    const { id } = await control.destination({ enabled: true });
     control.clock.now = new Date(at(3_600));
     const happens = async (event: DeliveryEvent) => {
       await record(event);
@@ -541,14 +509,7 @@ describe('GET /deliveries/{id}', () => {
   });
 
   test('a destination is healthy in the overview too if its last attempt succeeded', async () => {
-    const body = {
-      name: 'Recovered',
-      type: 'webhooks',
-      sources: [],
-      webhooks: [{ url: 'https://a.example/' }],
-    };
-    const { id } = (await control.call('post', '/destinations').send({ ...body, enabled: true }))
-      .body;
+    const { id } = await control.destination({ enabled: true });
     const tries = [
       ...[1, 2, 3].map((n) => aFailure({ destination: id, n, at: at(n) })),
       anEvent({ destination: id, n: 4, at: at(4) }),
@@ -567,14 +528,7 @@ describe('GET /deliveries/{id}', () => {
   });
 
   test('the reason of a wait is not a pause that has ended', async () => {
-    const body = {
-      name: 'Hooks',
-      type: 'webhooks',
-      sources: [],
-      webhooks: [{ url: 'https://a.example/' }],
-      paused: true,
-    };
-    const { id } = (await control.call('post', '/destinations').send(body)).body;
+    const { id } = await control.destination({ paused: true });
     await record(aWait({ destination: id, reason: 'paused' }));
     expect(await get('/deliveries/dlv_1')).toMatchObject({ status: 'held', reason: 'paused' });
     const found = async () => {
@@ -595,9 +549,7 @@ describe('GET /deliveries/{id}', () => {
 });
 
 test('the overview shows the state of each destination', async () => {
-  const webhooks = [{ url: 'https://a.example/' }];
-  const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
-  const { id } = (await control.call('post', '/destinations').send(body)).body;
+  const { id } = await control.destination();
   await record(
     ...[1, 2, 3].map((i) => anEvent({ delivery: `dlv_${i}`, destination: id })),
     aFailure({ delivery: 'dlv_4', destination: id }),
@@ -669,9 +621,7 @@ describe('a delivery that was never rendered', () => {
   const place = { topic: 'messages', partition: 0, offset: 0 };
   const fields = { destination: '', acceptedAt: at(1), source: 'src_1', message: 'msg-9' };
   const called = async (request: object) => {
-    const webhooks = [{ url: 'https://a.example.com/' }];
-    const body = { name: 'Hook', type: 'webhooks', enabled: true, sources: [], webhooks, request };
-    const { id } = (await control.call('post', '/destinations').send(body)).body as { id: string };
+    const { id } = (await control.destination({ enabled: true, request })) as { id: string };
     const message = {
       type: 'track',
       messageId: 'msg-9',

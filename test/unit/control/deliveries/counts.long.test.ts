@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-const get = async (path: string) => (await control.call('get', path)).body;
+const get = (path: string) => control.get(path);
 
 test.each([
   ['', 5],

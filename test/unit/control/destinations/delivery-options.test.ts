@@ -98,11 +98,8 @@ describe('a retry plan', () => {
   test('GET /about shows the networks that webhooks may reach to administrators only', async () => {
     const networks = { allowed: ['10.0.0.0/8'], forbidden: ['10.9.0.0/16'] };
     control = await controlUnderTest({ networks });
-    expect((await control.call('get', '/about')).body.networks).toEqual(networks);
-    const { body } = await control
-      .call('post', '/tokens')
-      .send({ name: 'Support', role: 'operator' });
-    const others = await control.call('get', '/about').set('Authorization', `Bearer ${body.token}`);
+    expect((await control.get('/about')).networks).toEqual(networks);
+    const others = await (await control.as('operator'))('get', '/about');
     expect(others.body).not.toHaveProperty('networks');
   });
 
@@ -143,19 +140,6 @@ describe('a retry plan', () => {
     const { id } = await make();
     expect((await patch(id, { retry: bad })).status).toBe(422);
     expect(stored(id)).not.toHaveProperty('retry');
-  });
-
-  test('operators may change a plan, and only administrators a proxy', async () => {
-    const { id } = await make();
-    const token = (await control.call('post', '/tokens').send({ name: 'Op', role: 'operator' }))
-      .body.token as string;
-    const asOperator = (body: object) =>
-      control
-        .call('patch', `/destinations/${id}`)
-        .set('authorization', `Bearer ${token}`)
-        .send(body);
-    expect((await asOperator({ retry: { timeout: '9s' } })).status).toBe(200);
-    expect((await asOperator({ proxy: 'none' })).status).toBe(403);
   });
 });
 

@@ -17,12 +17,7 @@ beforeAll(async () => {
   control = await controlUnderTest({ database });
   control.clock.now = new Date(at(60));
   for (const name of ['Zebra', 'äther', 'Alpha 2', 'alpha 10', 'Beta', 'Beta']) {
-    const webhooks = [{ url: 'https://a.example/hook' }];
-    const enabled = name !== 'Zebra';
-    const { body } = await control
-      .call('post', '/destinations')
-      .send({ name, type: 'webhooks', sources: [], webhooks, enabled });
-    ids[name] ??= body.id as string;
+    ids[name] ??= (await control.destination({ name, enabled: name !== 'Zebra' })).id as string;
   }
   const lost = (n: number) =>
     aDeath({ delivery: `dlv_${String(n)}`, destination: ids['Alpha 2']!, at: at(n) });
@@ -65,7 +60,7 @@ test('a part of the name or of the id finds a destination, and total counts what
   expect(await paged('/destinations?q=ALPHA&sort=name')).toEqual(['alpha 10', 'Alpha 2']);
   expect((await names('/destinations?q=alpha')).toSorted()).toEqual(['Alpha 2', 'alpha 10']);
   expect(await names(`/destinations?q=${ids.Zebra!.slice(4)}`)).toEqual(['Zebra']);
-  expect((await control.call('get', '/destinations?q=beta&total=true')).body.total).toEqual({
+  expect((await control.get('/destinations?q=beta&total=true')).total).toEqual({
     count: 2,
     exact: true,
   });

@@ -97,8 +97,7 @@ describe('POST /destinations/:id/test', () => {
     const webhooks = Array.from({ length: urls }, (_, i) => ({
       url: `https://a.example.com/${i}`,
     }));
-    const body = { name: 'Hooks', type: 'webhooks', sources: [], webhooks };
-    id = (await control.call('post', '/destinations').send(body)).body.id;
+    id = (await control.destination({ webhooks })).id;
   };
   /** Writes the events of delivery for the test record. */
   const answerWith = async (...events: DeliveryEvent[]) => {

@@ -37,8 +37,7 @@ beforeAll(async () => {
   control = await controlUnderTest({ database });
   control.clock.now = new Date(at(3_600));
   for (const name of ['One', 'Two']) {
-    const body = { name, type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }] };
-    made.push(((await control.call('post', '/destinations').send(body)).body as { id: string }).id);
+    made.push((await control.destination({ name })).id as string);
   }
 });
 afterAll(() => database.close());
@@ -46,7 +45,7 @@ afterAll(() => database.close());
 test.each(seedRanges(fewerCases(25), 5))(
   'the counts of the API equal a recount of random histories (from %i to %i)',
   async (from, to) => {
-    const get = async (path: string) => (await control.call('get', path)).body;
+    const get = (path: string) => control.get(path);
     await fc.assert(
       fc.asyncProperty(randomHistory(made), async ({ stories, batches }) => {
         await dropDeliveries(database);

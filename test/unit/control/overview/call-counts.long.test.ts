@@ -139,9 +139,9 @@ test('GET /overview/calls counts the requests over the limit by source', async (
   ]);
   const { body } = await control.call('get', '/overview/calls');
   expect(body.limitedBySource).toEqual({ src_1: 2, src_2: 4 });
-  expect(
-    (await control.call('get', '/overview/calls?since=1970-01-01T00:00Z')).body.limitedBySource,
-  ).toEqual(body.limitedBySource);
+  expect((await control.get('/overview/calls?since=1970-01-01T00:00Z')).limitedBySource).toEqual(
+    body.limitedBySource,
+  );
 });
 
 test.each([

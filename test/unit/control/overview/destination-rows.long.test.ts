@@ -64,11 +64,10 @@ test('GET /overview has named destinations, and the open deliveries of all or of
   const control = await controlUnderTest({ database });
   const made: string[] = [];
   for (const name of ['One', 'Two', 'Three']) {
-    const body = { name, type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.example/' }] };
-    made.push(((await control.call('post', '/destinations').send(body)).body as { id: string }).id);
+    made.push((await control.destination({ name })).id as string);
   }
   const [one, , three] = made;
-  const get = async (query: string) => (await control.call('get', `/overview${query}`)).body;
+  const get = (query: string) => control.get(`/overview${query}`);
   const rows = async (query: string) =>
     (await get(query)).data.map((row: { destination: string }) => row.destination);
   expect(await rows('')).toEqual(made);
@@ -87,9 +86,7 @@ const HOUR = 3_600;
 test('each figure of the overview leads to a list of as many deliveries', async () => {
   const database = await memoryDatabase();
   const control = await controlUnderTest({ database });
-  const body = { name: 'A', type: 'webhooks', sources: [], webhooks: [{ url: 'https://a.test/' }] };
-  const made = await control.call('post', '/destinations').send(body);
-  const { id } = made.body as { id: string };
+  const { id } = (await control.destination()) as { id: string };
   let deliveries = 0;
   /** accepted and ended these seconds after the start of the history */
   const own = (acceptedAt: number, endedAt: number, over: object = {}) => ({
@@ -120,7 +117,7 @@ test('each figure of the overview leads to a list of as many deliveries', async 
   ];
   await storeEvents(database, events, await readParts(database));
   control.clock.now = new Date(at(4 * HOUR));
-  const get = async (path: string) => (await control.call('get', path)).body;
+  const get = (path: string) => control.get(path);
   const { since, totals, open, data } = await get(`/overview?since=${at(3 * HOUR)}`);
   expect([totals, open]).toMatchObject([
     { delivered: 3, partlyDelivered: 1, dead: 2, cancelled: 2 },

@@ -23,14 +23,7 @@ beforeEach(async () => {
   await database.query('truncate waypost.deliveries, waypost.responses');
   await database.query('delete from waypost.replays');
   await database.query('delete from waypost.deletions');
-  const body = {
-    name: 'Hooks',
-    type: 'webhooks',
-    sources: [],
-    webhooks: [{ url: 'https://a.example/' }],
-    enabled: true,
-  };
-  destination = (await control.call('post', '/destinations').send(body)).body.id;
+  destination = (await control.destination({ enabled: true })).id;
 });
 const record = async (...events: DeliveryEvent[]) =>
   storeEvents(database, events, await readParts(database));
@@ -86,7 +79,7 @@ test('a replay sends no dead letter of a user who was deleted after it', async (
   later.clock.now = new Date(control.clock.now.getTime() + 37 * 86_400_000);
   const { body } = await later.call('post', '/replays').send({ destination, maxPerSecond: 10_000 });
   await eventually(async () => {
-    const job = (await later.call('get', `/replays/${body.id}`)).body;
+    const job = await later.get(`/replays/${body.id}`);
     expect(job).toMatchObject({ status: 'done', asked: 1 });
   });
   expect(due()).toEqual(['lee_0/1']);
@@ -250,7 +243,7 @@ describe('replaying a scope', () => {
     await first.replays.stop();
     expect(first.logged()).toContain('replay.lost');
     expect(due()).toHaveLength(50);
-    expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({
+    expect(await control.get(`/replays/${body.id}`)).toMatchObject({
       status: 'done',
       asked: 50,
     });
@@ -333,7 +326,7 @@ describe('replaying a scope', () => {
     control.memory.failWith(new AppError('kafka_unavailable', 'away', true));
     const { body } = await start();
     await eventually(async () => {
-      expect((await control.call('get', `/replays/${body.id}`)).body).toMatchObject({
+      expect(await control.get(`/replays/${body.id}`)).toMatchObject({
         status: 'running',
         asked: 5,
       });
@@ -367,9 +360,9 @@ describe('replaying a scope', () => {
     control.clock.now = new Date(at(3_700));
     const second = (await start()).body;
     await ended(second.id);
-    const list = (await control.call('get', '/replays?limit=1')).body;
+    const list = await control.get('/replays?limit=1');
     expect(list.data.map(({ id }: { id: string }) => id)).toEqual([second.id]);
-    expect((await control.call('get', `/replays?limit=1&after=${list.next}`)).body).toMatchObject({
+    expect(await control.get(`/replays?limit=1&after=${list.next}`)).toMatchObject({
       data: [{ id: first.id }],
       next: null,
     });

@@ -41,9 +41,7 @@ async function begin(): Promise<void> {
   await database.query('truncate waypost.deliveries, waypost.responses');
   await database.query('delete from waypost.replays');
   const urls = [{ url: 'https://a.example/' }, { url: 'https://b.example/' }];
-  const made = { name: 'Hooks', type: 'webhooks', sources: [], webhooks: urls, enabled: true };
-  const { body } = await control.call('post', '/destinations').send(made);
-  ({ id: destination, webhooks } = body as { id: string; webhooks: { id: string }[] });
+  ({ id: destination, webhooks } = await control.destination({ webhooks: urls, enabled: true }));
 }
 
 const record = async (...events: DeliveryEvent[]) =>
@@ -105,7 +103,7 @@ describe('one waiting delivery', () => {
 describe('all that waits at a destination', () => {
   const waiting = (...ids: string[]) =>
     record(...ids.map((delivery) => aFailure({ delivery, destination })));
-  const job = async (id: string) => (await control.call('get', `/replays/${id}`)).body;
+  const job = (id: string) => control.get(`/replays/${id}`);
   const requested = () =>
     eventually(() => {
       const [request] = asked();
@@ -153,12 +151,12 @@ describe('all that waits at a destination', () => {
       aDeath({ delivery: 'dlv_2', destination, n: 2, hop: 2, at: at(32) }),
       anEvent({ delivery: 'dlv_3', destination, n: 2, hop: 1, at: at(32) }),
     );
-    expect((await control.call('get', '/replays')).body.data).toMatchObject([
+    expect((await control.get('/replays')).data).toMatchObject([
       { id, delivered: 2, failedAgain: 1 },
     ]);
     // The results are final, and are not counted again.
     await database.query('truncate waypost.deliveries, waypost.responses');
-    expect((await control.call('get', '/replays')).body.data).toMatchObject([
+    expect((await control.get('/replays')).data).toMatchObject([
       { id, delivered: 2, failedAgain: 1 },
     ]);
     expect(await job(id)).toMatchObject({ delivered: 2, failedAgain: 1 });

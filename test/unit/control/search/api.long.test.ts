@@ -69,10 +69,10 @@ async function readBodies() {
 async function texts(): Promise<string[]> {
   const chunks = await database.query<{ data: string }>('select data from waypost.search_chunks');
   const unpacked = await Promise.all(chunks.map(({ data }) => unpack(data)));
-  return unpacked.flatMap(entriesOf).map(({ lines }) => lines.join('\n'));
+  return unpacked.flatMap(entriesOf).map(({ text }) => text);
 }
 
-const get = async (query: string) => (await control.call('get', `/deliveries?${query}`)).body;
+const get = (query: string) => control.get(`/deliveries?${query}`);
 const ids = async (query: string) =>
   ((await get(query)).data as { id: string }[]).map(({ id }) => id);
 

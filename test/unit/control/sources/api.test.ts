@@ -29,7 +29,7 @@ describe('sources', () => {
       location: `/api/v1/sources/${made.body.id}`,
     });
     const path = `/sources/${made.body.id}`;
-    expect((await control.call('get', path)).body).toEqual(made.body);
+    expect(await control.get(path)).toEqual(made.body);
     const patched = await control.call('patch', path).send({ name: 'Shop', enabled: false });
     expect(patched.body).toMatchObject({
       name: 'Shop',
@@ -82,7 +82,7 @@ describe('sources', () => {
       { key: writeKey, until: '2026-01-01T01:00:00.000Z' },
     ]);
     control.clock.now = new Date('2026-01-01T02:00:00.000Z');
-    expect((await control.call('get', `/sources/${id}`)).body.oldWriteKeys).toHaveLength(1);
+    expect((await control.get(`/sources/${id}`)).oldWriteKeys).toHaveLength(1);
     const ended = await control.call('post', `/sources/${id}/rotate-key`).send({ overlap: '0s' });
     expect(ended.body.oldWriteKeys).toEqual([]);
   });
@@ -165,7 +165,7 @@ describe('sources', () => {
       control.call('patch', `/sources/${id}`).send({ name: 'both' }),
       control.call('patch', `/sources/${id}`).send({ enabled: false }),
     ]);
-    expect((await control.call('get', `/sources/${id}`)).body).toMatchObject({
+    expect(await control.get(`/sources/${id}`)).toMatchObject({
       name: 'both',
       enabled: false,
       version: 3,
@@ -188,9 +188,7 @@ describe('If-Match', () => {
       .set('If-Match', tag)
       .send({ name: 'new' });
     expect(answer.status).toBe(status);
-    expect((await control.call('get', `/sources/${id}`)).body.name).toBe(
-      status === 200 ? 'new' : 'Site',
-    );
+    expect((await control.get(`/sources/${id}`)).name).toBe(status === 200 ? 'new' : 'Site');
     expect((await control.call('delete', `/sources/${id}`).set('If-Match', '"9"')).status).toBe(
       412,
     );
@@ -203,7 +201,7 @@ describe('a write key', () => {
     const rotated = await control.call('post', `/sources/${made.body.id}/rotate-key`).send({});
     const keys = [rotated.body.writeKey, made.body.writeKey];
     expect(rotated.body.oldWriteKeys).toMatchObject([{ key: made.body.writeKey }]);
-    const read = (await control.call('get', `/sources/${made.body.id}`)).body;
+    const read = await control.get(`/sources/${made.body.id}`);
     expect([read.writeKey, read.oldWriteKeys[0].key]).toEqual(keys);
     const stored = control.memory.records('config').map(({ value }) => value!.toString());
     for (const key of keys) {

@@ -27,7 +27,7 @@ test('a token has an expiry and a list of rights, or null without them', async (
       token: expect.stringMatching(/^wpt_/),
     },
   ]);
-  const read = (await control.call('get', `/tokens/${made.body.id}`)).body;
+  const read = await control.get(`/tokens/${made.body.id}`);
   expect(read).toMatchObject({ expiresAt: '2026-02-01T00:00:00.000Z', rights: ['events:read'] });
   const patch = (body: object) => control.call('patch', `/tokens/${made.body.id}`).send(body);
   expect((await patch({ name: 'Lee' })).body).toMatchObject({
@@ -59,7 +59,7 @@ test.each([
 ])('a token with %j is refused and not stored', async (fields, pointer) => {
   const answer = await post(fields);
   expect([answer.status, answer.body.errors]).toMatchObject([422, [{ pointer }]]);
-  expect((await control.call('get', '/tokens')).body.data).toEqual([]);
+  expect((await control.get('/tokens')).data).toEqual([]);
 });
 
 test('a token with a list of rights creates no token with more rights', async () => {
@@ -143,8 +143,7 @@ describe('the last use of a token', () => {
   test("a token's last use is stored to the minute in the database, never in config", async () => {
     control = await controlUnderTest({ database });
     const { id, token } = (await post({})).body;
-    const lastUse = async (on: ControlUnderTest) =>
-      (await on.call('get', `/tokens/${id}`)).body.lastUsedAt;
+    const lastUse = async (on: ControlUnderTest) => (await on.get(`/tokens/${id}`)).lastUsedAt;
     expect(await lastUse(control)).toBeNull();
     const records = control.memory.records('config').length;
     control.clock.now = new Date('2026-01-01T00:10:59.999Z');
@@ -153,9 +152,7 @@ describe('the last use of a token', () => {
     await control.tokenUses.stop();
     const other = await controlUnderTest({ memory: control.memory, database });
     expect(await lastUse(other)).toBe('2026-01-01T00:10:00.000Z');
-    expect((await other.call('get', '/tokens')).body.data[0].lastUsedAt).toBe(
-      '2026-01-01T00:10:00.000Z',
-    );
+    expect((await other.get('/tokens')).data[0].lastUsedAt).toBe('2026-01-01T00:10:00.000Z');
     expect(control.memory.records('config')).toHaveLength(records);
   });
 });
