@@ -209,6 +209,10 @@ story(
     await page.getByRole('link', { name: 'Go on anyway' }).waitFor();
     const [refusedTest] = stage.sink.received('/first');
     expect(libraryAccepts(secret, refusedTest!)).toBe(true);
+    const sent = page.getByRole('region', { name: 'request headers' });
+    for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) {
+      await sent.getByText(`${name}: ${String(refusedTest!.headers[name])}`).waitFor();
+    }
     await isGoodEverywhere();
     await page.getByRole('link', { name: 'Go on anyway' }).click();
     await page.getByText('The test failed', { exact: true }).waitFor();

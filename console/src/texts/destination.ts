@@ -81,6 +81,7 @@ export const destination = {
       `The destination has other values today for: ${changedHeaders}`,
     notStored: (names: string) =>
       `Also sent, but not stored because they differ with each request: ${names}`,
+    onlySignature: 'With the other headers of the destination, which are under Settings.',
     requestHeadersCode: 'request headers',
     copyAsCurl: 'Copy as curl',
     notRetried: 'It is not retried, because another URL accepted the delivery.',
