@@ -171,6 +171,11 @@ export const destination = {
     none: 'none',
     yes: 'yes',
     no: 'no',
+    isSet: 'set',
+    trust: {
+      server: 'a server',
+      browser: 'a page or an app',
+    },
   },
   health: {
     health: 'Health',
@@ -192,7 +197,7 @@ export const destination = {
     none: 'nothing waits',
     oldestFrom: (when: ReactNode) => nodes`the oldest came ${when}`,
     dead: 'Dead',
-    noneLost: 'nothing is lost',
+    noneDead: 'no dead letters',
     replayHint: 'a replay sends them again',
     attempts: (n: number) => counted(n, 'attempt'),
     last: (n: string) => `Last ${n}`,
@@ -234,7 +239,6 @@ export const destination = {
   rotateSecret: {
     rotateSecret: 'Rotate the secret',
     bothSignUntil: (when: ReactNode) => nodes`Both secrets sign until ${when}`,
-    close: 'Close',
     shownOnlyOnce: 'Shown only once',
     copyNow: 'Copy it to the receiver now. You cannot see it again after you close this dialog.',
     newSecret: 'new secret',
