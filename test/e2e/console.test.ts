@@ -209,9 +209,10 @@ story(
     await page.getByRole('link', { name: 'Go on anyway' }).waitFor();
     const [refusedTest] = stage.sink.received('/first');
     expect(libraryAccepts(secret, refusedTest!)).toBe(true);
-    const sent = page.getByRole('region', { name: 'request headers' });
+    const sent = await page.getByRole('region', { name: 'request headers' }).textContent();
+    const { headers } = stage.sink.received('/first').at(-1)!;
     for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) {
-      await sent.getByText(`${name}: ${String(refusedTest!.headers[name])}`).waitFor();
+      expect(sent).toContain(`${name}: ${String(headers[name])}`);
     }
     await isGoodEverywhere();
     await page.getByRole('link', { name: 'Go on anyway' }).click();
