@@ -128,7 +128,9 @@ type Change = Response['data'][number];
 function pageOf({ action, kind, entry }: Change): string | undefined {
   if (action === 'deleted') return undefined;
   if (kind === 'destination') return placeOf(entry);
-  return kind === 'source' ? `/sources/${entry}` : undefined;
+  if (kind === 'source') return `/sources/${entry}`;
+  if (kind === 'audience') return `/audiences/${entry}`;
+  return kind === 'computed_trait' ? `/audiences/traits/${entry}` : undefined;
 }
 
 /** Returns the labels of the entry's fields. */

@@ -164,6 +164,7 @@ export const destination = {
     withinLast: 'Within the last',
     unset: {
       sources: 'all',
+      trust: 'a server',
       window: 'ever',
     },
     newOne: 'a new one',

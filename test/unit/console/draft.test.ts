@@ -173,6 +173,7 @@ test.each<[string, unknown, string]>([
   ['maxPerSecond', 7, '7'],
   ['role', 'read_only', 'read-only'],
   ['trust', 'browser', 'a page or an app'],
+  ['trust', null, 'a server'],
   ['compute', 'count', 'how many there were'],
   ['sharedSecret', '***', 'set'],
   ['types', [], 'none'],
