@@ -65,7 +65,7 @@ export function consolePages(of: Subjects): ConsolePage[] {
     { path: '/audiences/traits/new', first: FIELD },
     ...definitions.flatMap((definition) => [
       { path: definition, first: '.figures' },
-      { path: `${definition}/members`, first: FIELD },
+      { path: `${definition}/members`, first: 'main section' },
       { path: `${definition}/settings`, first: FIELD },
       { path: `${definition}/changes`, first: ROW },
     ]),
