@@ -73,20 +73,28 @@ export function calledUrl({ request, origin }: Try['url']): string {
   return request?.url ?? origin;
 }
 
-/** Returns the method and the headers of each request, unless they repeat an earlier try. */
+/**
+ * Returns the method and the headers of each request. One that repeats an earlier try has its
+ * signature alone.
+ */
 export function requestsInWords(tries: readonly Try[]): string[] {
   const shown = new Map<string | undefined, string>();
   return tries.flatMap(({ attempt, url }) => {
     if (!url.request) return [];
     const { method, headers } = url.request;
-    const lines = Object.entries(headers).map(
-      ([name, value]) => `  ${printable(`${name}: ${value}`)}`,
-    );
-    const request = [`${method} ${printable(calledUrl(url))}`, ...lines].join('\n');
-    if (shown.get(url.url) === request) return [];
+    const { signature = {} } = url.response ?? {};
+    const head = `${method} ${printable(calledUrl(url))}`;
+    const request = [head, ...linesOf(headers)].join('\n');
+    const isRepeat = shown.get(url.url) === request;
     shown.set(url.url, request);
-    return [`request of try ${tryOf(attempt)}: ${request}`];
+    const lines = linesOf(isRepeat ? signature : { ...headers, ...signature });
+    if (isRepeat && lines.length === 0) return [];
+    return [[`request of try ${tryOf(attempt)}: ${head}`, ...lines].join('\n')];
   });
+}
+
+function linesOf(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).map(([name, value]) => `  ${printable(`${name}: ${value}`)}`);
 }
 
 export const ATTEMPT_COLUMNS: Column<Try>[] = [

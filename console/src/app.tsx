@@ -1,4 +1,4 @@
-import { MantineProvider } from '@mantine/core';
+import { MantineProvider, Modal } from '@mantine/core';
 import { QueryClientProvider, useQueryClient } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { createBrowserRouter, Route, RouterProvider, Routes } from 'react-router';
@@ -52,7 +52,18 @@ const Builder = {
   Trait: lazy(() => import('./pages/audience').then((module) => ({ default: module.TraitPage }))),
 };
 
-const THEME = { respectReducedMotion: true };
+const THEME = {
+  respectReducedMotion: true,
+  components: {
+    Modal: Modal.extend({
+      defaultProps: {
+        // Locking the page's scrolling would need an inline style, which the CSP refuses.
+        lockScroll: false,
+        closeButtonProps: { 'aria-label': text.ui.ui.close },
+      },
+    }),
+  },
+};
 
 /** The whole application: session and routes. */
 export function App() {
@@ -188,7 +199,7 @@ function Pages() {
         element={<Later what={words.theBuilder} page={<Builder.NewAudience />} />}
       />
       <Route
-        path="audiences/:id"
+        path="audiences/:id/:tab?"
         element={<Later what={words.theAudience} page={<Builder.Audience />} />}
       />
       <Route path="audiences/traits" element={<ComputedTraits />} />
@@ -197,7 +208,7 @@ function Pages() {
         element={<Later what={words.theBuilder} page={<Builder.NewTrait />} />}
       />
       <Route
-        path="audiences/traits/:id"
+        path="audiences/traits/:id/:tab?"
         element={<Later what={words.theTrait} page={<Builder.Trait />} />}
       />
       <Route path="deletions" element={<Deletions />} />

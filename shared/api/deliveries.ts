@@ -126,7 +126,19 @@ const url = z.object({
     }),
   error: urlError.optional(),
   response: z
-    .object({ headers: z.record(z.string(), z.string()), body: z.string(), truncated: z.boolean() })
+    .object({
+      headers: z.record(z.string(), z.string()),
+      body: z.string(),
+      truncated: z.boolean(),
+      signature: z
+        .record(z.string(), z.string())
+        .optional()
+        .meta({
+          description:
+            '`webhook-id`, `webhook-timestamp` and the signatures of the request, as they were ' +
+            'sent. Absent for a 2xx',
+        }),
+    })
     .optional()
     .meta({
       description:
@@ -149,7 +161,8 @@ const request = z.strictObject({
   method: z.string(),
   headers: z.record(z.string(), z.string()).meta({
     description:
-      'Values of static, auth and signature headers are ***. Not stored, and absent: ' +
+      'Values of static and auth headers are ***, and those of signatures, which ' +
+      '`response.signature` has unless the response was a 2xx. Not stored here, and absent: ' +
       NOT_STORED_HEADERS.map((name) => `\`${name}\``).join(', '),
   }),
   changed: z.literal(true).optional().meta({

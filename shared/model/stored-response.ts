@@ -6,6 +6,11 @@ export interface StoredResponse {
   body: string;
   /** more was received, or the budget of the destination's responses was used up */
   truncated: boolean;
+  /**
+   * `webhook-id`, `webhook-timestamp` and the signatures of the request that it answers, by name in
+   * lower case. A signature is no secret. Absent for a 2xx, whose receiver has nothing to ask.
+   */
+  signature?: Record<string, string> | undefined;
 }
 
 /**
@@ -18,8 +23,9 @@ export const NOT_STORED: StoredResponse = { headers: {}, body: '', truncated: tr
 export function isEmptyResponse({
   headers,
   body,
-}: Pick<StoredResponse, 'headers' | 'body'>): boolean {
-  return body === '' && Object.keys(headers).length === 0;
+  signature,
+}: Omit<StoredResponse, 'truncated'>): boolean {
+  return body === '' && signature === undefined && Object.keys(headers).length === 0;
 }
 
 /** Returns whether this stands for a response that is not stored. */

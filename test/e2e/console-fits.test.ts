@@ -17,7 +17,7 @@ import { openStorySystem, type StorySystem } from '../support/story-system';
 /**
  * Names that people give and clients send: as long as they may be, without a space, from right to
  * left, with emoji, and with markup. No page is wider than the window because of them, each can be
- * seen, and none runs.
+ * seen, and none runs. These are all pages, so that their accessibility is examined here, too.
  */
 
 const MINUTES = 60_000;
@@ -151,7 +151,7 @@ async function signedIn(): Promise<Tab> {
 testWith(
   CHROMIUM,
   'every page fits its window with names of 200 letters, from right to left, of emoji and of ' +
-    'markup, and shows what it is about without scrolling',
+    'markup, shows what it is about without scrolling, and is accessible in light and dark',
   async () => {
     const pages = consolePages(subjects);
     expect(routesWithout(pages)).toEqual([]);
@@ -164,6 +164,12 @@ testWith(
       await page.goto(`${stage.system.controlUrl}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await eventually(async () => expect(await page.locator('.skeletons').count()).toBe(0));
+      const barriers = await tab.barriers();
+      await page.emulateMedia({ colorScheme: 'dark' });
+      // Dark mode changes nothing else.
+      barriers.push(...(await tab.barriers('color-contrast')));
+      await page.emulateMedia({ colorScheme: 'light' });
+      found.push(...barriers.map((barrier) => `${path}: ${barrier}`));
       for (const { width, height, showsFirst } of WINDOWS) {
         await page.setViewportSize({ width, height });
         const look = async () => [

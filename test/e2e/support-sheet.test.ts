@@ -12,6 +12,7 @@ import { eventually } from '../support/eventually';
 import { testWith } from '../support/external-tools';
 import { aTrack } from '../support/factories';
 import { freePort } from '../support/free-port';
+import { activate, reach, searchFor } from '../support/keyboard';
 import { type NameServer, startNameServer } from '../support/name-server';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 import { readTopic } from '../support/topics';
@@ -22,7 +23,7 @@ import { startSink, type Sink } from '../../tools/harness/sink';
 /**
  * The fourteen questions of support.md. The truth is recomputed from the logs of the receivers and
  * from Kafka; a command and a page must say the same, while ten endpoints are in trouble and after
- * three of them have recovered. `SUPPORT_DESTINATIONS=10000` adds destinations that nobody sends to,
+ * three of them have recovered. The pages are used by keyboard alone. `SUPPORT_DESTINATIONS=10000` adds destinations that nobody sends to,
  * and opens pages by their addresses.
  */
 
@@ -237,15 +238,19 @@ async function openPage(path: string): Promise<Tab['page']> {
     // What is not there yet may be there when the page is opened again.
     tab.page.setDefaultTimeout(15_000);
     await tab.page.goto(`${stage.system.controlUrl}/`);
-    await tab.page.getByLabel(/^Token/).fill(stage.system.adminToken);
-    await tab.page.getByRole('button', { name: 'Sign in' }).click();
+    await reach(tab.page, tab.page.getByLabel(/^Token/));
+    await tab.page.keyboard.insertText(stage.system.adminToken);
+    await tab.page.keyboard.press('Enter');
     await tab.page.getByRole('navigation', { name: 'Pages' }).waitFor();
   }
   const { page } = tab;
   // Somebody on duty has the console open.
   const pages = page.getByRole('navigation', { name: 'Pages' });
-  if (path === '/') await pages.getByRole('link', { name: 'Overview', exact: true }).click();
-  else await page.goto(`${stage.system.controlUrl}${path}`);
+  if (path === '/') {
+    await activate(page, pages.getByRole('link', { name: 'Overview', exact: true }));
+  } else {
+    await page.goto(`${stage.system.controlUrl}${path}`);
+  }
   clicks = 0;
   return page;
 }
@@ -260,7 +265,7 @@ async function visit(address: string, ...links: string[]): Promise<Tab['page']> 
   const page = await openPage('/');
   for (const name of links) {
     clicks++;
-    await page.getByRole('link', { name, exact: true }).first().click();
+    await activate(page, page.getByRole('link', { name, exact: true }).first());
   }
   return page;
 }
@@ -310,8 +315,7 @@ async function listed(name?: string): Promise<string[][]> {
     );
   });
   if (MANY === 0) {
-    const field = page.getByLabel('Search in ids, events and bodies', { exact: true });
-    await field.fill(name === undefined ? SOUGHT : `destination:${name} ${SOUGHT}`);
+    await searchFor(page, ...(name === undefined ? [] : [`destination:${name}`]), SOUGHT);
   }
   await (await isRead).finished();
   return eventually(async () => {
@@ -415,7 +419,7 @@ const SHEET: Record<string, Question> = {
       else {
         await listed('Borealis');
         clicks++;
-        await page.getByRole('link', { name: /^track: Order Shipped/ }).click();
+        await activate(page, page.getByRole('link', { name: /^track: Order Shipped/ }));
       }
       const body = page.getByRole('region', { name: 'body', exact: true });
       await body.waitFor();
@@ -441,10 +445,9 @@ const SHEET: Record<string, Question> = {
     page: async () => {
       const page = await visit('/lookup?user=u-99', 'Deliveries');
       if (MANY === 0) {
-        const field = page.getByLabel('Search in ids, events and bodies', { exact: true });
-        await field.fill('user:u-99 destination:Juniper ');
+        await searchFor(page, 'user:u-99', 'destination:Juniper');
         clicks++;
-        await page.getByRole('link', { name: 'Look for the event itself' }).click();
+        await activate(page, page.getByRole('link', { name: 'Look for the event itself' }));
       }
       const outcomes = (await cellsOf(page, 'messages'))[0]?.at(-1) ?? '';
       const atJuniper = outcomes.split('\n').find((line) => line.startsWith('Juniper'));
@@ -493,7 +496,8 @@ const SHEET: Record<string, Question> = {
     page: async () => {
       const page = await visit('/audit?kind=destination', 'Audit');
       if (MANY === 0) {
-        await page.getByLabel('Kind', { exact: true }).selectOption('destination');
+        await reach(page, page.getByLabel('Kind', { exact: true }));
+        await page.keyboard.type('destination');
       }
       return eventually(async () => {
         const rows = await cellsOf(page, 'Changes');

@@ -288,7 +288,7 @@ describe('in the console', () => {
       expect(await page.getByText(stage.sink.url('/elsewhere')).count()).toBe(0);
       await isGood();
       await page.goto(at('/deliveries?status=partly_delivered'));
-      await page.getByRole('link', { name: /^track: Order Paid, partly_delivered/ }).click();
+      await page.getByRole('link', { name: /^track: Order Paid, partly delivered/ }).click();
       await page.getByLabel('Facts').getByText('partly delivered', { exact: true }).waitFor();
       await isGood();
     },

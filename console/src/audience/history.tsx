@@ -1,11 +1,10 @@
 import { NativeSelect, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { sinceOf } from '../lib/series';
 import { count } from '../lib/labels';
 import { type Filters, Pager } from '../ui/filters';
-import { Section, Table, Unread, Waiting, When } from '../ui/ui';
+import { Listed, Section, Table, Unread, Waiting, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.audience.history;
@@ -65,50 +64,43 @@ export function SizeOverTime({ kind, id, filters }: Props) {
 }
 
 export function Syncs({ kind, id, filters }: Props) {
-  const after = filters.get('syncs');
-  const query = {
-    limit: 20,
-    ...defined({ after: after !== '' ? after : undefined }),
-  };
+  const query = { limit: 20, ...filters.query(['after']) };
   const read = useRead(
     `GET /${kind}/{id}/syncs`,
     { id, query },
     { every: LOOK_AGAIN_MS, keep: true },
   );
-  const found = read.data?.data;
   return (
     <Section title={words.syncs}>
-      {!found || read.error ? (
-        <Unread read={read} what={words.theSyncs} />
-      ) : found.data.length === 0 ? (
-        <Text size="sm">{words.noSyncsYet}</Text>
-      ) : (
-        <Table
-          label={words.syncs}
-          head={[
-            words.when,
-            words.users,
-            words.checked,
-            words.changed,
-            words.sentTotal,
-            words.waiting,
-          ]}
-        >
-          {found.data.map(({ at, members, looked, changed, sent, waiting }) => (
-            <tr key={at}>
-              <td>
-                <When at={at} />
-              </td>
-              <td>{count(members)}</td>
-              <td>{count(looked)}</td>
-              <td>{count(changed)}</td>
-              <td>{count(sent)}</td>
-              <td>{count(waiting)}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
-      <Pager filters={filters} page={found} name="syncs" />
+      <Listed read={read} what={words.theSyncs} empty={<Text size="sm">{words.noSyncsYet}</Text>}>
+        {(syncs) => (
+          <Table
+            label={words.syncs}
+            head={[
+              words.when,
+              words.users,
+              words.checked,
+              words.changed,
+              words.sentTotal,
+              words.waiting,
+            ]}
+          >
+            {syncs.map(({ at, members, looked, changed, sent, waiting }) => (
+              <tr key={at}>
+                <td>
+                  <When at={at} />
+                </td>
+                <td>{count(members)}</td>
+                <td>{count(looked)}</td>
+                <td>{count(changed)}</td>
+                <td>{count(sent)}</td>
+                <td>{count(waiting)}</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </Listed>
+      <Pager filters={filters} page={read.data?.data} />
     </Section>
   );
 }

@@ -14,12 +14,7 @@ export function StatusView({ of: definition }: { of: Pick<Audience, 'status' | '
   const percent = progressOf(status);
   return (
     <section className="card" aria-label={words.state}>
-      <div className="row" role="status">
-        <Phase of={status} />
-        <Text size="sm" span>
-          {statusInWords(definition)}
-        </Text>
-      </div>
+      <Text role="status">{statusInWords(definition)}</Text>
       {percent !== undefined && (
         <Progress value={percent} aria-label={words.profilesChecked} my="sm" />
       )}

@@ -6,7 +6,7 @@ import { isDelivered } from '../../../shared/model/reasons';
 import { SelectionBar } from '../delivery/selection';
 import { call, useRead } from '../lib/api';
 import { goesOnInWords } from '../lib/goes-on';
-import { answerInShort, codeInWords, count, reasonInWords } from '../lib/labels';
+import { answerInShort, count, reasonInWords, stateInWords } from '../lib/labels';
 import { linkOf, rowOf, useReturn } from '../lib/return';
 import { useMay } from '../lib/session';
 import { SendFirst } from '../source/send-first';
@@ -351,7 +351,7 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
         <TextLink
           ref={link}
           to={`/deliveries/${delivery.id}`}
-          aria-label={words.rowName(title, codeInWords(delivery.status), delivery.id)}
+          aria-label={words.rowName(title, stateInWords(delivery.status), delivery.id)}
         >
           <bdi>{delivery.event ?? delivery.type}</bdi>
         </TextLink>

@@ -20,14 +20,7 @@ export function EditAndResend({ delivery }: { delivery: Delivery }) {
       <Button variant="default" onClick={() => setOpen(true)}>
         {words.editSendTest}
       </Button>
-      <Modal
-        opened={open}
-        onClose={() => setOpen(false)}
-        title={words.editSendTest}
-        size="lg"
-        lockScroll={false}
-        closeButtonProps={{ 'aria-label': words.close }}
-      >
+      <Modal opened={open} onClose={() => setOpen(false)} title={words.editSendTest} size="lg">
         <Editor destination={delivery.destination} begun={text} />
       </Modal>
     </>

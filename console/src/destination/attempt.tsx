@@ -1,6 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { PHASES } from '../../../shared/model/phases';
 import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { NOT_STORED_HEADERS } from '../../../shared/model/webhook-request';
@@ -129,49 +130,42 @@ function TryView({ of: url, body, isSettled }: TryProps) {
       {url.oddities && <Text size="sm">{words.odd(url.oddities)}</Text>}
       {url.batch && <BatchView batch={url.batch} />}
       <div className="exchange">
-        {(url.request ?? body) !== undefined && (
-          <RequestView of={url} request={url.request ?? undefined} body={body} />
-        )}
+        <RequestView of={url} body={body} />
         <ResponseView response={url.response} />
       </div>
     </Stack>
   );
 }
 
-interface RequestProps {
-  of: Try;
-  /** undefined: its version of the destination is unknown */
-  request: Try['request'] | undefined;
-  body: unknown;
-}
-
-function RequestView({ of: { batch }, request, body }: RequestProps) {
-  const changed = request?.changedHeaders ?? [];
+/** The request as far as it is known: the settings of then, and the signature that was sent. */
+function RequestView({ of: { batch, request, response }, body }: Pick<TryProps, 'of' | 'body'>) {
+  const { changedHeaders = [] } = request ?? {};
+  const headers = { ...request?.headers, ...response?.signature };
+  const head = compact([
+    request ? `${request.method} ${request.url}` : undefined,
+    ...linesOf(headers),
+  ]);
+  if (head.length === 0 && body === undefined) return null;
+  const unknown = NOT_STORED_HEADERS.filter(
+    (name) => headers[name] === undefined && (batch || name !== DELIVERIES_HEADER),
+  );
   return (
     <div>
       <h3>{words.request}</h3>
-      {request && (
+      {changedHeaders.length > 0 && (
+        <Text size="sm">{words.changedHeaders(changedHeaders.join(', '))}</Text>
+      )}
+      {head.length > 0 && (
         <>
-          {changed.length > 0 && <Text size="sm">{words.changedHeaders(changed.join(', '))}</Text>}
-          <Code label={words.requestHeadersCode} text={requestLines(request)} />
+          <Code label={words.requestHeadersCode} text={head.join('\n')} />
           <Text size="xs" className="quiet">
-            {words.notStored(
-              NOT_STORED_HEADERS.filter((name) => batch || name !== DELIVERIES_HEADER).join(', '),
-            )}
+            {request ? words.notStored(unknown.join(', ')) : words.onlySignature}
           </Text>
         </>
       )}
       {body !== undefined && <BodyView body={body} />}
       {request && body !== undefined && (
-        <CopyText
-          text={curlOf({
-            method: request.method,
-            url: request.url,
-            headers: request.headers,
-            body,
-          })}
-          label={words.copyAsCurl}
-        />
+        <CopyText text={curlOf({ ...request, body })} label={words.copyAsCurl} />
       )}
     </div>
   );
@@ -205,7 +199,7 @@ function ResponseContent({ response }: { response: Try['response'] }) {
   const value = jsonIn(body);
   return (
     <>
-      <Code label={words.responseHeaders} text={headerLines(headers)} />
+      <Code label={words.responseHeaders} text={linesOf(headers).join('\n')} />
       {value !== undefined && <JsonView label={words.responseCode} value={value} />}
       {value === undefined && body !== '' && <Code label={words.responseCode} text={body} />}
       {body === '' && (
@@ -254,14 +248,8 @@ function Phases({ phases }: { phases: NonNullable<Try['phases']> }) {
   );
 }
 
-function requestLines({ method, url, headers }: NonNullable<Try['request']>): string {
-  return [`${method} ${url}`, headerLines(headers)].join('\n');
-}
-
-function headerLines(headers: Record<string, string>): string {
-  return Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join('\n');
+function linesOf(headers: Record<string, string>): string[] {
+  return Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
 }
 
 export function BodyView({ body }: { body: unknown }) {

@@ -1,5 +1,6 @@
-import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { NativeSelect, Stack, TextInput } from '@mantine/core';
 import { Disclosure } from '../ui/disclosure';
+import { ListField } from '../ui/list-field';
 import {
   type AuthDraft,
   type AuthType,
@@ -142,21 +143,22 @@ interface ParamsProps extends Omit<Props, 'auth' | 'onChange'> {
 
 /** Further form fields of the token request. */
 function Params({ params, onChange, problems, field, lost, disabled }: ParamsProps) {
-  const change = (at: number, param: ParamDraft) =>
-    onChange(params.map((old, i) => (i === at ? param : old)));
   return (
-    <Stack gap="xs">
-      {params.map((param, i) => (
-        // The key is the position, because the user edits the name.
-        <Group key={`param-${i}`} align="flex-start" gap="xs">
+    <ListField
+      rows={params}
+      onChange={onChange}
+      added={{ name: '', secret: NO_SECRET }}
+      addLabel={words.addParameter}
+      removeLabel={words.remove}
+      disabled={disabled}
+    >
+      {(param, change, i) => (
+        <>
           <TextInput
             label={words.parameter}
             value={param.name}
             onChange={(event) =>
-              change(i, {
-                name: event.target.value.trim(),
-                secret: { ...param.secret, kept: false },
-              })
+              change({ name: event.target.value.trim(), secret: { ...param.secret, kept: false } })
             }
             error={problems.get(`${field}/${i}`) ?? problems.get(`${field}/${param.name}`)}
           />
@@ -164,29 +166,10 @@ function Params({ params, onChange, problems, field, lost, disabled }: ParamsPro
             label={words.parameterValue}
             secret={param.secret}
             lost={lost}
-            onChange={(secret) => change(i, { ...param, secret })}
+            onChange={(secret) => change({ ...param, secret })}
           />
-          {!disabled && (
-            <Button
-              className="beside-field"
-              variant="default"
-              onClick={() => onChange(params.filter((_, other) => other !== i))}
-            >
-              {words.remove}
-            </Button>
-          )}
-        </Group>
-      ))}
-      {!disabled && (
-        <Button
-          className="start"
-          size="xs"
-          variant="default"
-          onClick={() => onChange([...params, { name: '', secret: NO_SECRET }])}
-        >
-          {words.addParameter}
-        </Button>
+        </>
       )}
-    </Stack>
+    </ListField>
   );
 }

@@ -64,7 +64,9 @@ export function differences(names: FieldNames, { before, theirs, patch }: Versio
     const [was, is] = [valueOf(before, field), valueOf(theirs, field)];
     const mine = wanted(field, patch);
     if (same(was, is) && mine === undefined) return [];
-    return [{ field, name, before: say(field, was), theirs: say(field, is), mine }];
+    return [
+      { field, name, before: fieldInWords(field, was), theirs: fieldInWords(field, is), mine },
+    ];
   });
 }
 
@@ -77,28 +79,52 @@ function wanted(field: string, patch: object): string | undefined {
     return valueOf(patch, 'sharedSecret') === undefined ? undefined : words.newOne;
   }
   const value = valueOf(patch, field);
-  return value === undefined ? undefined : say(field, value);
+  return value === undefined ? undefined : fieldInWords(field, value);
 }
 
-/** Formats a value for people. It never shows secrets and header values. */
-function say(field: string, value: unknown): string {
+/** The API and the audit trail have this in place of a secret. */
+const HIDDEN = '***';
+
+/** The words of the fields whose values are codes. */
+const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  role: text.lib.labels.roles,
+  trust: words.trust,
+  compute: text.condition.labels.computeWords,
+};
+
+/** Formats the value of a field for people. It never shows secrets and header values. */
+export function fieldInWords(field: string, value: unknown): string {
   if (value === null || value === undefined) return UNSET[field] ?? words.none;
   if (typeof value === 'boolean') return value ? words.yes : words.no;
-  if (Array.isArray(value)) return value.length === 0 ? words.none : value.map(sayItem).join(', ');
-  if (typeof value === 'string') return field === 'proxy' ? withoutLogin(value) : value;
-  return JSON.stringify(value);
+  if (value === HIDDEN) return words.isSet;
+  if (Array.isArray(value)) {
+    return value.length === 0 ? words.none : value.map(itemInWords).join(', ');
+  }
+  if (typeof value === 'object') return partsInWords(value);
+  const shown = typeof value === 'string' ? value : JSON.stringify(value);
+  return field === 'proxy' ? withoutLogin(shown) : (VALUES[field]?.[shown] ?? shown);
+}
+
+/** `{maxEvents: 10, maxWait: '1s'}` → `maxEvents: 10; maxWait: 1s` */
+function partsInWords(parts: object): string {
+  return Object.entries(parts)
+    .map(([name, value]) => `${name}: ${fieldInWords(name, value)}`)
+    .join('; ');
 }
 
 interface WebhookFields {
-  url: string | null;
+  id?: string;
+  /** absent in the audit trail; null: it cannot be decrypted */
+  url?: string | null;
   headers?: Record<string, unknown>;
   auth?: { type: string } | null;
   tls?: object | null;
 }
 
-function sayItem(item: unknown): string {
+function itemInWords(item: unknown): string {
   if (typeof item !== 'object' || item === null) return String(item);
-  const { url, headers, auth, tls } = item as WebhookFields;
+  if (!('url' in item || 'headers' in item)) return partsInWords(item);
+  const { id = '', url = id, headers, auth, tls } = item as WebhookFields;
   const parts = compact([
     ...Object.keys(headers ?? {}),
     auth ? auth.type : undefined,

@@ -113,8 +113,6 @@ export function Actions({ destination, etag, health, onChanged }: Props) {
         onClose={() => setDialog(undefined)}
         title={words.testOf(name)}
         size="xl"
-        lockScroll={false}
-        closeButtonProps={{ 'aria-label': text.ui.ui.close }}
       >
         <TestSend destination={destination} />
       </Modal>

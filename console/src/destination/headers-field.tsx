@@ -1,4 +1,5 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
+import { ListField } from '../ui/list-field';
 import { SecretInput } from './secret-input';
 import { type HeaderDraft } from './webhook-draft';
 import { text } from '../texts';
@@ -16,13 +17,20 @@ interface Props {
   onChange: (headers: HeaderDraft[]) => void;
 }
 
+const EMPTY: HeaderDraft = { name: '', value: '', kept: false };
+
 /** The static headers of a URL. */
 export function HeadersField({ headers, at, problems, lost, disabled, onChange }: Props) {
-  const change = (index: number, header: HeaderDraft) =>
-    onChange(headers.map((old, j) => (j === index ? header : old)));
   return (
-    <Stack gap="xs">
-      {headers.map((header, j) => {
+    <ListField
+      rows={headers}
+      onChange={onChange}
+      added={EMPTY}
+      addLabel={words.addHeader}
+      removeLabel={words.remove}
+      disabled={disabled}
+    >
+      {(header, change, j) => {
         const problem =
           problems.get(`webhooks/${at}/headers/${j}`) ??
           problems.get(`webhooks/${at}/headers/${header.name}`);
@@ -30,13 +38,12 @@ export function HeadersField({ headers, at, problems, lost, disabled, onChange }
         // Show no error for an empty row: the user has only just added it.
         const isNew = header.name === '' && header.value === '';
         return (
-          // The key is the position, because the user edits the name.
-          <Group key={`header-${j}`} align="flex-start" gap="xs">
+          <>
             <TextInput
               label={words.header}
               value={header.name}
               onChange={(event) =>
-                change(j, { ...header, name: event.target.value.trim(), kept: false })
+                change({ ...header, name: event.target.value.trim(), kept: false })
               }
               error={isNew || isOfValue ? undefined : problem}
             />
@@ -45,30 +52,11 @@ export function HeadersField({ headers, at, problems, lost, disabled, onChange }
               secret={header}
               lost={lost}
               problem={isOfValue ? problem : undefined}
-              onChange={(secret) => change(j, { ...header, ...secret })}
+              onChange={(secret) => change({ ...header, ...secret })}
             />
-            {!disabled && (
-              <Button
-                className="beside-field"
-                variant="default"
-                onClick={() => onChange(headers.filter((_, other) => other !== j))}
-              >
-                {words.remove}
-              </Button>
-            )}
-          </Group>
+          </>
         );
-      })}
-      {!disabled && (
-        <Button
-          className="start"
-          size="xs"
-          variant="default"
-          onClick={() => onChange([...headers, { name: '', value: '', kept: false }])}
-        >
-          {words.addHeader}
-        </Button>
-      )}
-    </Stack>
+      }}
+    </ListField>
   );
 }

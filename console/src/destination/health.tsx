@@ -142,7 +142,7 @@ function Facts({ health, destination, zoom, endMs }: FactsProps) {
         value={count(dead)}
         lost={dead > 0}
         spark={<BarSpark kind="lost" values={steps.map((step) => step?.dead ?? 0)} />}
-        note={dead === 0 ? words.noneLost : words.replayHint}
+        note={dead === 0 ? words.noneDead : words.replayHint}
       />
       <Tile
         name={words.latency}

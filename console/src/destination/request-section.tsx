@@ -1,7 +1,8 @@
-import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
+import { Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { type Destination } from '../../../shared/api/operations';
 import { METHODS } from '../../../shared/model/request-settings';
 import { Disclosure } from '../ui/disclosure';
+import { ListField } from '../ui/list-field';
 import { type Draft } from './draft';
 import { problemAt } from './field-values';
 import { Preview, usePreview } from './preview';
@@ -127,18 +128,21 @@ interface HeadersProps {
 }
 
 function RenderedHeaders({ headers, problems, onChange }: HeadersProps) {
-  const change = (at: number, fields: Partial<RequestDraft['headers'][number]>) =>
-    onChange(headers.map((old, i) => (i === at ? { ...old, ...fields } : old)));
   return (
-    <Stack gap="xs">
-      {headers.map(({ name, expression }, i) => (
-        // The key is the position, because the user edits the name.
-        <Group key={`rendered-${i}`} align="flex-start" gap="xs">
+    <ListField
+      rows={headers}
+      onChange={onChange}
+      added={{ name: '', expression: '' }}
+      addLabel={words.addRenderedHeader}
+      removeLabel={words.remove}
+    >
+      {({ name, expression }, change, i) => (
+        <>
           <TextInput
             label={words.renderedHeader}
             placeholder={words.renderedHeaderExample}
             value={name}
-            onChange={(event) => change(i, { name: event.target.value.trim() })}
+            onChange={(event) => change({ name: event.target.value.trim(), expression })}
             // Show no error for an empty row: the user has only just added it.
             error={
               name === '' && expression === ''
@@ -152,26 +156,11 @@ function RenderedHeaders({ headers, problems, onChange }: HeadersProps) {
             classNames={{ input: 'mono' }}
             spellCheck={false}
             value={expression}
-            onChange={(event) => change(i, { expression: event.target.value })}
+            onChange={(event) => change({ name, expression: event.target.value })}
           />
-          <Button
-            className="beside-field"
-            variant="default"
-            onClick={() => onChange(headers.filter((_, other) => other !== i))}
-          >
-            {words.remove}
-          </Button>
-        </Group>
-      ))}
-      <Button
-        className="start"
-        size="xs"
-        variant="default"
-        onClick={() => onChange([...headers, { name: '', expression: '' }])}
-      >
-        {words.addRenderedHeader}
-      </Button>
-    </Stack>
+        </>
+      )}
+    </ListField>
   );
 }
 

@@ -99,8 +99,6 @@ function Rotation({ rotate, under, onBegin, opened, onClose }: RotationProps) {
       opened={opened}
       onClose={close}
       title={words.rotateSecret}
-      lockScroll={false}
-      closeButtonProps={{ 'aria-label': words.close }}
       // Escape or a click beside the dialog would lose a secret that cannot be shown again.
       closeOnEscape={made === undefined}
       closeOnClickOutside={made === undefined}

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type Destination } from '../../../shared/api/operations';
-import { call, useChange, useNames } from '../lib/api';
+import { call, type EntryKind, useChange, useNames } from '../lib/api';
 import { isStale } from '../lib/problems';
 import { Failure, Table } from '../ui/ui';
 import { useUnsaved } from '../ui/unsaved';
@@ -17,6 +17,25 @@ const words = text.destination.save;
  */
 
 export type Read<T = Destination> = { data: T; etag: string | undefined };
+
+/**
+ * Keeps the version that a form began with, so that changes by others appear as a conflict, never
+ * silently.
+ */
+export function useBegun<T extends { version: number }>({ data, etag = '' }: Read<T>) {
+  const [begun, setBegun] = useState({ data, etag, times: 0 });
+  return {
+    begun,
+    /** Begins anew, with what was saved or with the version of others. */
+    restart: ({ data, etag = '' }: Read<T>) =>
+      setBegun(({ times }) => ({ data, etag, times: times + 1 })),
+    /** Takes over a change that the page makes beside the form, which keeps its edits. */
+    beside: ({ data, etag = '' }: Read<T>) =>
+      setBegun((before) =>
+        data.version === before.data.version + 1 ? { ...before, data, etag } : before,
+      ),
+  };
+}
 
 export interface Saving<T, P> {
   error: Error | null;
@@ -139,22 +158,36 @@ export function SaveButton({ busy, changed, problem }: SaveProps) {
 }
 
 function Row({ of: { field, name, before, theirs, mine } }: { of: Difference }) {
-  const kind = field === 'sources' || field === 'destinations' ? field : undefined;
-  const idsIn = (text: string) => text.split(', ').filter((id) => id !== '');
-  const ids = kind ? [before, theirs, mine ?? ''].flatMap(idsIn) : [];
-  const names = useNames(kind ?? 'sources', ids);
-  const say = (text: string) =>
-    kind
-      ? idsIn(text)
-          .map((id) => names.get(id) ?? id)
-          .join(', ')
-      : text;
+  const named = useNamed(field, [before, theirs, mine ?? '']);
   return (
     <tr>
       <th scope="row">{name}</th>
-      <td className="break">{say(before)}</td>
-      <td className="break">{say(theirs)}</td>
-      <td className="break">{mine === undefined ? words.unchanged : say(mine)}</td>
+      <td className="break">{named(before)}</td>
+      <td className="break">{named(theirs)}</td>
+      <td className="break">{mine === undefined ? words.unchanged : named(mine)}</td>
     </tr>
   );
+}
+
+/** The fields that hold ids of entries. */
+const KINDS: Readonly<Record<string, EntryKind>> = {
+  source: 'sources',
+  sources: 'sources',
+  destinations: 'destinations',
+};
+
+/** Returns a function that puts the names of entries in place of the ids in these values of a field. */
+export function useNamed(field: string, values: readonly string[]): (value: string) => string {
+  const kind = KINDS[field];
+  const parts = values.flatMap((value) => value.split(', '));
+  const names = useNames(kind ?? 'sources', kind ? parts.filter(isId) : []);
+  return (value) =>
+    value
+      .split(', ')
+      .map((part) => names.get(part) ?? part)
+      .join(', ');
+}
+
+function isId(text: string): boolean {
+  return /^(src|dst)_/.test(text);
 }

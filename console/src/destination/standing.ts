@@ -18,7 +18,7 @@ type Action = 'enable' | 'resume' | 'replay' | 'test';
 
 /**
  * Returns what somebody most likely came for: to switch it on, to find out why it fails, or to send
- * again what was lost while it did.
+ * again what died while it did.
  * @param dead deliveries that were given up within the last day
  */
 export function actionFor(state: State, dead: number): Action {

@@ -19,8 +19,7 @@ interface Props {
 }
 
 /**
- * The URLs of a destination or of the alerts, each with a switch; and what was lost while one was
- * off.
+ * The URLs of a destination or of the alerts, each with a switch; and what died while one was off.
  */
 export function WebhookSwitches({ id, webhooks, onChanged }: Props) {
   const enable = useChange('POST /destinations/{id}/enable-webhook', {
@@ -32,7 +31,6 @@ export function WebhookSwitches({ id, webhooks, onChanged }: Props) {
     onDone: onChanged,
   });
   const mayChange = useMay('POST /destinations/{id}/enable-webhook');
-  const lost = enable.data?.data;
   return (
     <Stack gap="xs">
       {webhooks.map((webhook) => (
@@ -62,7 +60,7 @@ export function WebhookSwitches({ id, webhooks, onChanged }: Props) {
           )}
         </Group>
       ))}
-      {lost && <Lost destination={id} {...lost} />}
+      {enable.data && <Died destination={id} {...enable.data.data} />}
       {enable.error && <Failure error={enable.error} what={words.enableTask} />}
       {disable.error && <Failure error={disable.error} what={words.disableTask} />}
     </Stack>
@@ -78,25 +76,23 @@ function Standing({ webhook: { disabled } }: { webhook: Webhook }) {
   );
 }
 
-interface LostProps {
+interface DiedProps {
   destination: string;
   lostSince: string | null;
   count: number | null;
 }
 
-/** Says what was lost, and offers to send it again. */
-function Lost({ destination, lostSince, count }: LostProps) {
+/** Says what died, and offers to send it again. */
+function Died({ destination, lostSince, count }: DiedProps) {
   const navigate = useNavigate();
   const mayReplay = useMay('POST /replays');
   const replay = useChange('POST /replays', {
     onDone: ({ data }) => void navigate(`/replays/${data.id}`),
   });
-  if (lostSince === null || count === 0) return <Text size="sm">{words.nothingLost}</Text>;
+  if (lostSince === null || count === 0) return <Text size="sm">{words.noneDied}</Text>;
   return (
     <Group gap="sm">
-      <Text size="sm">
-        {count === null ? words.lostUnknown : words.lost(words.deliveries(count))}
-      </Text>
+      <Text size="sm">{count === null ? words.deadUnknown : words.died(count)}</Text>
       {mayReplay && (
         <Button
           size="xs"

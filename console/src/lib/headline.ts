@@ -10,8 +10,8 @@ interface Headline {
   waiting: number;
   /** when the oldest waiting delivery was accepted; null: nothing waits */
   oldestAt: string | null;
-  /** deliveries that were given up within the time */
-  lost: number;
+  /** deliveries that died within the time */
+  dead: number;
 }
 
 /** The rows hold every destination that fails, or the most urgent of very many. */
@@ -32,6 +32,6 @@ export function headlineOf({
       (first, at) => (first === null || Date.parse(at) < Date.parse(first) ? at : first),
       null,
     ),
-    lost: totals.dead,
+    dead: totals.dead,
   };
 }

@@ -32,13 +32,6 @@ export function stateInWords(code: string): string {
   return STATES[code] ?? code.replaceAll('_', ' ');
 }
 
-const CODES: Readonly<Record<string, string>> = words.codes;
-
-/** Labels a code where English shows it as it is. */
-export function codeInWords(code: string): string {
-  return CODES[code] ?? code;
-}
-
 /** Labels a role of a session or a token. */
 export function roleInWords(role: Role): string {
   return words.roles[role];

@@ -1,10 +1,9 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
 import { type Alerts as Response } from '../../../shared/api/operations';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { AlertsForm } from '../alerts/alerts-form';
 import { RotateAlertsSecret } from '../destination/rotate-secret';
-import { type Read } from '../destination/save';
+import { useBegun } from '../destination/save';
 import { TestResult } from '../destination/test-send';
 import { WebhookSwitches } from '../destination/webhook-switches';
 import { call, useChange, useRead } from '../lib/api';
@@ -36,18 +35,11 @@ export function Alerts() {
 function Loaded({ alerts, etag }: { alerts: Response; etag: string }) {
   const mayRotate = useMay('POST /alerts/rotate-secret');
   const mayTest = useMay('POST /alerts/test');
-  // Same as for a destination: the form keeps its initial version.
-  const [begun, setBegun] = useState({ alerts, etag, times: 0 });
-  const restart = ({ data, etag: tag = '' }: Read<Response>) =>
-    setBegun(({ times }) => ({ alerts: data, etag: tag, times: times + 1 }));
-  const beside = ({ data, etag: tag = '' }: Read<Response>) =>
-    setBegun((before) =>
-      data.version === before.alerts.version + 1 ? { ...before, alerts: data, etag: tag } : before,
-    );
+  const { begun, restart, beside } = useBegun({ data: alerts, etag });
   return (
     <Stack>
       <Section title={words.rules}>
-        <AlertsForm key={begun.times} {...begun} onSaved={restart} />
+        <AlertsForm key={begun.times} alerts={begun.data} etag={begun.etag} onSaved={restart} />
       </Section>
       {alerts.webhooks.length > 0 && (
         <Section title={text.endpoint.webhookSwitches.title}>

@@ -1,24 +1,27 @@
-import { Stack, Text } from '@mantine/core';
+import { Menu, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { useNavigate, useParams } from 'react-router';
+import { Link, useNavigate, useParams } from 'react-router';
 import { type Audience, type ComputedTrait } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { EditAudience, type EditProps, EditTrait } from '../audience/edit';
 import { Members } from '../audience/members';
 import { type Kind, SizeOverTime, Syncs } from '../audience/history';
-import { StatusView } from '../audience/status';
+import { Phase, StatusView } from '../audience/status';
 import { UploadMembers } from '../audience/upload';
-import { type Read } from '../destination/save';
-import { call, useChange, useRead } from '../lib/api';
+import { type Read, useBegun } from '../destination/save';
+import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { useFilters } from '../ui/filters';
-import { Deletion } from '../ui/deletion';
-import { LinkButton, Page, Section, Unread } from '../ui/ui';
+import { MoreMenu } from '../ui/more-menu';
+import { Tabs } from '../ui/tabs';
+import { Failure, LinkButton, Page, Question, Section, Unread } from '../ui/ui';
+import { Changes } from './audit';
 import { text } from '../texts';
 
 const words = text.setup.audience;
 
-/** One audience or computed trait: progress, members, history, settings, and deletion. */
+const WITHIN = { name: text.setup.audiences.title, to: '/audiences' };
 
 const SOON_MS = 1_500;
 const LATER_MS = 5_000;
@@ -30,122 +33,120 @@ function every(last: Definition | undefined): number {
   return last?.status.phase === 'live' && last.status.waiting === 0 ? LATER_MS : SOON_MS;
 }
 
+/** One audience in tabs: its state over time, its members, its settings, and who changed them. */
 export function AudiencePage() {
   const { id = '' } = useParams();
   const read = useRead('GET /audiences/{id}', { id }, { every });
   const operator = useMay('PATCH /audiences/{id}/members');
   if (!read.data || read.error) {
-    return <Unloaded title={words.audience} read={read} what={words.theAudience} />;
+    return (
+      <Page title={words.audience} within={WITHIN}>
+        <Unread read={read} what={words.theAudience} />
+      </Page>
+    );
   }
   const { data: audience } = read.data;
   return (
-    <Frame of={audience}>
-      <Whole
-        key={id}
-        kind="audiences"
-        read={read.data}
-        Edit={EditAudience}
-        upload={(reread) =>
-          audience.condition === null &&
-          operator && (
-            <UploadMembers
-              audience={audience}
-              onUploaded={() => void call('GET /audiences/{id}', { id }).then(reread)}
-            />
-          )
-        }
-      />
-    </Frame>
+    <Loaded
+      key={id}
+      kind="audiences"
+      read={read.data}
+      Edit={EditAudience}
+      upload={
+        audience.condition === null &&
+        operator && <UploadMembers audience={audience} onUploaded={() => void read.refetch()} />
+      }
+    />
   );
 }
 
+/** One computed trait, in the same tabs. */
 export function TraitPage() {
   const { id = '' } = useParams();
   const read = useRead('GET /computed-traits/{id}', { id }, { every });
   if (!read.data || read.error) {
-    return <Unloaded title={words.computedTrait} read={read} what={words.theTrait} />;
+    return (
+      <Page title={words.computedTrait} within={WITHIN}>
+        <Unread read={read} what={words.theTrait} />
+      </Page>
+    );
   }
-  return (
-    <Frame of={read.data.data}>
-      <Whole key={id} kind="computed-traits" read={read.data} Edit={EditTrait} />
-    </Frame>
-  );
+  return <Loaded key={id} kind="computed-traits" read={read.data} Edit={EditTrait} />;
 }
 
-function Unloaded({
-  title,
-  ...unread
-}: {
-  title: string;
-  read: { error: Error | null; refetch: () => unknown };
-  what: string;
-}) {
-  return (
-    <Page title={title}>
-      <Unread {...unread} />
-    </Page>
-  );
-}
-
-function Frame({ of: { id, name, source }, children }: { of: Definition; children: ReactNode }) {
-  const admin = useMay('GET /audit');
-  return (
-    <Page
-      title={name}
-      actions={
-        <>
-          <LinkButton to={`/deliveries?source=${source}`}>{words.deliveries}</LinkButton>
-          <LinkButton to={`/debugger?source=${source}`}>{words.seeLive}</LinkButton>
-          {admin && <LinkButton to={`/audit?entry=${id}`}>{words.changes}</LinkButton>}
-        </>
-      }
-    >
-      {children}
-    </Page>
-  );
-}
-
-interface WholeProps<T extends Definition> {
+interface Props<T extends Definition> {
   kind: Kind;
   read: Read<T>;
   Edit: (props: EditProps<T>) => ReactNode;
-  upload?: (reread: (answer: Read<T>) => void) => ReactNode;
+  /** of the members */
+  upload?: ReactNode;
 }
 
-function Whole<T extends Definition>({ kind, read, Edit, upload }: WholeProps<T>) {
+function Loaded<T extends Definition>({ kind, read, Edit, upload }: Props<T>) {
   const { data: entry, etag = '' } = read;
-  const filters = useFilters();
-  const operator = useMay(`PATCH /${kind}/{id}`);
-  const admin = useMay(`DELETE /${kind}/{id}`);
-  // The form keeps its initial version: changes by others appear as a conflict, never silently.
-  const [begun, setBegun] = useState({ entry, etag, times: 0 });
-  const restart = ({ data, etag: tag = '' }: Read<T>) =>
-    setBegun(({ times }) => ({ entry: data, etag: tag, times: times + 1 }));
-  // The user's own upload is not a conflict, and keeps the edits of the form.
-  const beside = ({ data, etag: tag = '' }: Read<T>) =>
-    setBegun((before) =>
-      data.version === before.entry.version + 1 ? { ...before, entry: data, etag: tag } : before,
-    );
-  const shown = { kind, id: entry.id, filters };
+  const { id, name, status } = entry;
+  const { tab = '' } = useParams();
+  const shown = { kind, id, filters: useFilters() };
   useFreshMembers(kind, entry);
   return (
-    <Stack>
-      <StatusView of={entry} />
-      {upload?.(beside)}
-      <SizeOverTime {...shown} />
-      <Members {...shown} />
-      <Syncs {...shown} />
-      <Section title={words.settings}>
-        <Edit
-          key={begun.times}
-          entry={begun.entry}
-          etag={begun.etag}
-          onSaved={restart}
-          disabled={!operator}
-        />
-      </Section>
-      {admin && <Delete kind={kind} of={entry} etag={etag} />}
-    </Stack>
+    <Page
+      title={name}
+      within={WITHIN}
+      state={<Phase of={status} />}
+      actions={<Actions kind={kind} of={entry} etag={etag} />}
+      tabs={<Parts kind={kind} id={id} />}
+    >
+      {tab === '' && (
+        <Stack>
+          <StatusView of={entry} />
+          <SizeOverTime {...shown} />
+          <Syncs {...shown} />
+        </Stack>
+      )}
+      {tab === 'members' && (
+        <Stack>
+          {upload}
+          <Members {...shown} />
+        </Stack>
+      )}
+      {tab === 'settings' && <Settings kind={kind} read={read} Edit={Edit} />}
+      {tab === 'changes' && <Changes entry={id} />}
+    </Page>
+  );
+}
+
+/** The path of the list that the entry is in; its page is below. */
+const LISTS: Readonly<Record<Kind, string>> = {
+  audiences: '/audiences',
+  'computed-traits': '/audiences/traits',
+};
+
+function Parts({ kind, id }: { kind: Kind; id: string }) {
+  const admin = useMay('GET /audit');
+  const page = `${LISTS[kind]}/${id}`;
+  const { values, members } = text.audience.members;
+  const tabs = compact([
+    { to: page, name: words.overview },
+    { to: `${page}/members`, name: kind === 'audiences' ? members : values },
+    { to: `${page}/settings`, name: words.settings },
+    admin ? { to: `${page}/changes`, name: words.changes } : undefined,
+  ]);
+  return <Tabs label={words.parts} tabs={tabs} />;
+}
+
+function Settings<T extends Definition>({ kind, read, Edit }: Omit<Props<T>, 'upload'>) {
+  const operator = useMay(`PATCH /${kind}/{id}`);
+  const { begun, restart } = useBegun(read);
+  return (
+    <Section title={words.settings}>
+      <Edit
+        key={begun.times}
+        entry={begun.data}
+        etag={begun.etag}
+        onSaved={restart}
+        disabled={!operator}
+      />
+    </Section>
   );
 }
 
@@ -161,13 +162,43 @@ function useFreshMembers(kind: Kind, { id, status }: Definition): void {
   }, [queries, kind, id, state]);
 }
 
-function Delete({ kind, of: { id, name }, etag }: { kind: Kind; of: Definition; etag: string }) {
+function Actions({
+  kind,
+  of: { id, name, source },
+  etag,
+}: {
+  kind: Kind;
+  of: Definition;
+  etag: string;
+}) {
+  const mayDelete = useMay(`DELETE /${kind}/{id}`);
+  const [asks, setAsks] = useState(false);
   const navigate = useNavigate();
-  const list = kind === 'audiences' ? '/audiences' : '/audiences/traits';
-  const remove = useChange(`DELETE /${kind}/{id}`, { onDone: () => void navigate(list) });
+  const remove = useChange(`DELETE /${kind}/{id}`, { onDone: () => void navigate(LISTS[kind]) });
   return (
-    <Deletion name={name} remove={remove} onConfirm={() => remove.mutate({ id, ifMatch: etag })}>
-      <Text>{words.deletionHint}</Text>
-    </Deletion>
+    <>
+      <LinkButton to={`/deliveries?source=${source}`}>{words.deliveries}</LinkButton>
+      <MoreMenu label={words.more} width={200}>
+        <Menu.Item component={Link} to={`/debugger?source=${source}`}>
+          {words.seeLive}
+        </Menu.Item>
+        {mayDelete && (
+          <Menu.Item color="red" onClick={() => setAsks(true)}>
+            {text.ui.deletion.delete}
+          </Menu.Item>
+        )}
+      </MoreMenu>
+      <Question
+        opened={asks}
+        onClose={() => setAsks(false)}
+        danger
+        label={text.ui.deletion.delete}
+        question={text.ui.deletion.question(name)}
+        onConfirm={() => remove.mutate({ id, ifMatch: etag })}
+      >
+        <Text>{words.deletionHint}</Text>
+      </Question>
+      {remove.error && <Failure error={remove.error} what={text.ui.deletion.task} />}
+    </>
   );
 }

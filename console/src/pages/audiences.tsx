@@ -1,6 +1,5 @@
 import { Text } from '@mantine/core';
 import { type ReactNode } from 'react';
-import { NavLink } from 'react-router';
 import { type Audience, type ComputedTrait } from '../../../shared/api/operations';
 import { Phase } from '../audience/status';
 import { COMPUTE_WORDS } from '../audience/labels';
@@ -9,7 +8,8 @@ import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { MOST_NAMED, namesInShort } from '../lib/names';
 import { Pager, useFilters } from '../ui/filters';
-import { Empty, LinkButton, NameLink, Page, Table, TextLink, Unread, When } from '../ui/ui';
+import { Tabs } from '../ui/tabs';
+import { Empty, LinkButton, Listed, NameLink, Page, Table, TextLink, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.setup.audiences;
@@ -17,6 +17,15 @@ const words = text.setup.audiences;
 /** All audiences and all computed traits, in two lists. */
 
 const LOOK_AGAIN_MS = 5_000;
+
+const HEAD = [
+  words.name,
+  words.trait,
+  words.users,
+  words.state,
+  words.lastSync,
+  words.destinations,
+];
 
 export function Audiences() {
   const filters = useFilters();
@@ -32,27 +41,20 @@ export function Audiences() {
       make={{ to: '/audiences/new', label: words.buildAudience }}
       any={(found?.data.length ?? 0) > 0}
     >
-      {!found || read.error ? (
-        <Unread read={read} what={words.list} />
-      ) : found.data.length === 0 ? (
-        <NoAudience />
-      ) : (
-        <Table
-          label={words.title}
-          head={[
-            words.name,
-            words.trait,
-            words.users,
-            words.state,
-            words.lastSync,
-            words.destinations,
-          ]}
-        >
-          {found.data.map((audience) => (
-            <Line key={audience.id} of={audience} to={`/audiences/${audience.id}`} names={names} />
-          ))}
-        </Table>
-      )}
+      <Listed read={read} what={words.list} empty={<NoAudience />}>
+        {(audiences) => (
+          <Table label={words.title} head={HEAD}>
+            {audiences.map((audience) => (
+              <Line
+                key={audience.id}
+                of={audience}
+                to={`/audiences/${audience.id}`}
+                names={names}
+              />
+            ))}
+          </Table>
+        )}
+      </Listed>
       <Pager filters={filters} page={found} />
     </Lists>
   );
@@ -80,32 +82,19 @@ export function ComputedTraits() {
       make={{ to: '/audiences/traits/new', label: words.computeTrait }}
       any={(found?.data.length ?? 0) > 0}
     >
-      {!found || read.error ? (
-        <Unread read={read} what={words.traitList} />
-      ) : found.data.length === 0 ? (
-        <NoTrait />
-      ) : (
-        <Table
-          label={words.computedTraits}
-          head={[
-            words.name,
-            words.trait,
-            words.users,
-            words.state,
-            words.lastSync,
-            words.destinations,
-            words.value,
-          ]}
-        >
-          {found.data.map((trait) => (
-            <Line key={trait.id} of={trait} to={`/audiences/traits/${trait.id}`} names={names}>
-              <td>
-                {COMPUTE_WORDS[trait.compute]}: {trait.event}
-              </td>
-            </Line>
-          ))}
-        </Table>
-      )}
+      <Listed read={read} what={words.traitList} empty={<NoTrait />}>
+        {(traits) => (
+          <Table label={words.computedTraits} head={[...HEAD, words.value]}>
+            {traits.map((trait) => (
+              <Line key={trait.id} of={trait} to={`/audiences/traits/${trait.id}`} names={names}>
+                <td>
+                  {COMPUTE_WORDS[trait.compute]}: {trait.event}
+                </td>
+              </Line>
+            ))}
+          </Table>
+        )}
+      </Listed>
       <Pager filters={filters} page={found} />
     </Lists>
   );
@@ -120,6 +109,11 @@ function NoTrait() {
     </Empty>
   );
 }
+
+const TABS = [
+  { to: '/audiences', name: words.title },
+  { to: '/audiences/traits', name: words.computedTraits },
+];
 
 interface ListsProps {
   make: { to: string; label: string };
@@ -138,12 +132,7 @@ function Lists({ make, any, children }: ListsProps) {
     ) : undefined;
   return (
     <Page title={words.title} actions={actions}>
-      <nav aria-label={words.title} className="tabs">
-        <NavLink to="/audiences" end>
-          {words.title}
-        </NavLink>
-        <NavLink to="/audiences/traits">{words.computedTraits}</NavLink>
-      </nav>
+      <Tabs label={words.title} tabs={TABS} />
       {children}
     </Page>
   );

@@ -1,4 +1,5 @@
 import { Checkbox } from '@mantine/core';
+import { compact } from '../../../shared/collections/defined';
 import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { type Audit as Response } from '../../../shared/api/operations';
 import { ALERTS_ID } from '../../../shared/model/config';
@@ -6,12 +7,14 @@ import {
   ALERT_LABELS,
   AUDIENCE_LABELS,
   DESTINATION_LABELS,
+  fieldInWords,
   type FieldNames,
   TRAIT_LABELS,
 } from '../destination/conflict';
+import { useNamed } from '../destination/save';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { codeInWords, personInWords, placeOf, roleInWords } from '../lib/labels';
+import { personInWords, placeOf, roleInWords, stateInWords } from '../lib/labels';
 import {
   ChoiceFilter,
   FilterBar,
@@ -22,8 +25,7 @@ import {
   TimeFilter,
   useFilters,
 } from '../ui/filters';
-import { json } from '../ui/code';
-import { AdminsOnly, Empty, NameLink, Page, Pill, Table, Unread, When } from '../ui/ui';
+import { AdminsOnly, Empty, Listed, NameLink, Page, Pill, Table, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.administration.audit;
@@ -65,13 +67,13 @@ export function Audit() {
           onChange={(event) => filters.set('sessions', event.target.checked ? 'true' : '')}
         />
       </FilterBar>
-      {!read.data || read.error ? (
-        <Unread read={read} what={words.theAudit} />
-      ) : read.data.data.data.length === 0 ? (
-        <Empty title={filters.any ? words.nothingMatches : words.noEntriesYet} />
-      ) : (
-        <ChangeTable changes={read.data.data.data} />
-      )}
+      <Listed
+        read={read}
+        what={words.theAudit}
+        empty={<Empty title={filters.any ? words.nothingMatches : words.noEntriesYet} />}
+      >
+        {(changes) => <ChangeTable changes={changes} />}
+      </Listed>
       <Pager filters={filters} page={read.data?.data} />
     </Page>
   );
@@ -87,12 +89,12 @@ export function Changes({ entry }: { entry: string }) {
     { enabled: admin, keep: true },
   );
   if (!admin) return <Empty title={text.ui.ui.adminsOnly} />;
-  if (!read.data || read.error) return <Unread read={read} what={words.theAudit} />;
-  if (read.data.data.data.length === 0) return <Empty title={words.noEntriesYet} />;
   return (
     <>
-      <ChangeTable changes={read.data.data.data} />
-      <Pager filters={filters} page={read.data.data} />
+      <Listed read={read} what={words.theAudit} empty={<Empty title={words.noEntriesYet} />}>
+        {(changes) => <ChangeTable changes={changes} />}
+      </Listed>
+      <Pager filters={filters} page={read.data?.data} />
     </>
   );
 }
@@ -122,17 +124,13 @@ function ByFilter({ filters }: { filters: Filters }) {
 
 type Change = Response['data'][number];
 
-/** Shows a value of an entry; a dash stands for none. */
-function valueInWords(value: unknown): string {
-  if (value === null || value === undefined) return '–';
-  return typeof value === 'string' ? value : json(value);
-}
-
 /** Returns the page that shows the entry now. */
 function pageOf({ action, kind, entry }: Change): string | undefined {
   if (action === 'deleted') return undefined;
   if (kind === 'destination') return placeOf(entry);
-  return kind === 'source' ? `/sources/${entry}` : undefined;
+  if (kind === 'source') return `/sources/${entry}`;
+  if (kind === 'audience') return `/audiences/${entry}`;
+  return kind === 'computed_trait' ? `/audiences/traits/${entry}` : undefined;
 }
 
 /** Returns the labels of the entry's fields. */
@@ -156,9 +154,13 @@ function Row({ change }: { change: Change }) {
   const differences = change.changes.length > 0 && (
     <ul className="plain">
       {change.changes.map(({ field, from, to }) => (
-        <li key={field} className="break">
-          {names[field] ?? field}: {valueInWords(from)} → {valueInWords(to)}
-        </li>
+        <Difference
+          key={field}
+          field={field}
+          name={names[field] ?? field}
+          from={change.action === 'created' ? undefined : fieldInWords(field, from)}
+          to={change.action === 'deleted' ? undefined : fieldInWords(field, to)}
+        />
       ))}
     </ul>
   );
@@ -171,7 +173,7 @@ function Row({ change }: { change: Change }) {
         <bdi>{personInWords(change.by.name)}</bdi> ({roleInWords(change.by.role)})
       </td>
       <td>
-        <Pill kind={change.action} /> {codeInWords(change.kind)}{' '}
+        <Pill kind={change.action} /> {stateInWords(change.kind)}{' '}
         {place === undefined ? (
           <bdi>{change.name}</bdi>
         ) : (
@@ -189,5 +191,25 @@ function Row({ change }: { change: Change }) {
         )}
       </td>
     </tr>
+  );
+}
+
+interface DifferenceProps {
+  field: string;
+  name: string;
+  /** undefined: there was no entry before, or is none after */
+  from: string | undefined;
+  to: string | undefined;
+}
+
+function Difference({ field, name, from, to }: DifferenceProps) {
+  const values = compact([from, to]);
+  const named = useNamed(field, values);
+  // Of a secret the trail says no more.
+  const isSecret = values.length === 2 && from === to;
+  return (
+    <li className="break">
+      {name}: {isSecret ? words.changed : values.map(named).join(' → ')}
+    </li>
   );
 }

@@ -6,7 +6,7 @@ import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { MOST_NAMED, namesInShort } from '../lib/names';
 import { Pager, useFilters } from '../ui/filters';
-import { AdminsOnly, Confirmed, Empty, Failure, Page, Table, Unread, When } from '../ui/ui';
+import { AdminsOnly, Confirmed, Empty, Failure, Listed, Page, Table, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.administration.deletions;
@@ -37,33 +37,38 @@ export function Deletions() {
       }
     >
       {isNew && <NewDeletion />}
-      {!read.data || read.error ? (
-        <Unread read={read} what={words.list} />
-      ) : read.data.data.data.length === 0 ? (
-        <Empty title={words.noDeletions} />
-      ) : (
-        <Table
-          label={words.deletions}
-          head={[words.when, words.users, words.visitors, words.ids, words.sources, words.messages]}
-        >
-          {read.data.data.data.map((deletion) => (
-            <tr key={deletion.id}>
-              <td>
-                <When at={deletion.at} />
-              </td>
-              <td>{count(deletion.users)}</td>
-              <td>{count(deletion.visitors)}</td>
-              <td className="break">
-                {[...deletion.userIds, ...deletion.anonymousIds].join(', ')}
-                {deletion.users + deletion.visitors >
-                  deletion.userIds.length + deletion.anonymousIds.length && ' …'}
-              </td>
-              <td>{namesInShort(deletion.affected, names) || words.none}</td>
-              <td>{count(deletion.messages)}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <Listed read={read} what={words.list} empty={<Empty title={words.noDeletions} />}>
+        {(past) => (
+          <Table
+            label={words.deletions}
+            head={[
+              words.when,
+              words.users,
+              words.visitors,
+              words.ids,
+              words.sources,
+              words.messages,
+            ]}
+          >
+            {past.map((deletion) => (
+              <tr key={deletion.id}>
+                <td>
+                  <When at={deletion.at} />
+                </td>
+                <td>{count(deletion.users)}</td>
+                <td>{count(deletion.visitors)}</td>
+                <td className="break">
+                  {[...deletion.userIds, ...deletion.anonymousIds].join(', ')}
+                  {deletion.users + deletion.visitors >
+                    deletion.userIds.length + deletion.anonymousIds.length && ' …'}
+                </td>
+                <td>{namesInShort(deletion.affected, names) || words.none}</td>
+                <td>{count(deletion.messages)}</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </Listed>
       <Pager filters={filters} page={read.data?.data} />
     </Page>
   );

@@ -1,5 +1,4 @@
 import { Stack } from '@mantine/core';
-import { useState } from 'react';
 import { useParams } from 'react-router';
 import { type Destination } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
@@ -8,6 +7,7 @@ import { EditForm } from '../destination/edit-form';
 import { Actions, Standing } from '../destination/header';
 import { Health } from '../destination/health';
 import { BothSign } from '../destination/rotate-secret';
+import { useBegun } from '../destination/save';
 import { WebhookSwitches } from '../destination/webhook-switches';
 import { call, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
@@ -40,8 +40,6 @@ interface Props {
   etag: string;
 }
 
-type Saved = (answer: { data: Destination; etag: string | undefined }) => void;
-
 const LOOK_AGAIN_MS = 10_000;
 
 function Loaded({ destination, etag }: Props) {
@@ -53,19 +51,7 @@ function Loaded({ destination, etag }: Props) {
     { id, query: {} },
     { every: LOOK_AGAIN_MS, keep: true },
   );
-  // The form keeps its initial version: changes by others appear as a conflict, never silently.
-  const [begun, setBegun] = useState({ destination, etag, times: 0 });
-  const restart: Saved = ({ data, etag: tag = '' }) => {
-    setBegun(({ times }) => ({ destination: data, etag: tag, times: times + 1 }));
-  };
-  // Changes that this page makes beside the form are not a conflict, and keep the edits of the
-  // form.
-  const beside: Saved = ({ data, etag: tag = '' }) => {
-    setBegun((before) => {
-      const onlyOurs = data.version === before.destination.version + 1;
-      return onlyOurs ? { ...before, destination: data, etag: tag } : before;
-    });
-  };
+  const { begun, restart, beside } = useBegun({ data: destination, etag });
   return (
     <Page
       title={destination.name}
@@ -100,7 +86,8 @@ function Loaded({ destination, etag }: Props) {
           <section className="card" aria-label={words.settings}>
             <EditForm
               key={begun.times}
-              {...begun}
+              destination={begun.data}
+              etag={begun.etag}
               onSaved={restart}
               onBeside={beside}
               disabled={!mayChange}

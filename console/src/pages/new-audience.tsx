@@ -32,7 +32,9 @@ export function NewAudience() {
   );
   const navigate = useNavigate();
   const make = useChange('POST /audiences', {
-    onDone: ({ data }) => void navigate(`/audiences/${data.id}`),
+    // A list has no members yet.
+    onDone: ({ data }) =>
+      void navigate(`/audiences/${data.id}${data.condition === null ? '/members' : ''}`),
   });
   const own = audienceProblems(draft);
   const counting = useCounting(draft, true);

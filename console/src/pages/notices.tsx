@@ -16,7 +16,7 @@ import {
   useFilters,
 } from '../ui/filters';
 import { Tabs } from '../ui/tabs';
-import { Empty, Failure, NameLink, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Empty, Failure, Listed, NameLink, Page, Pill, Table, TextLink, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.notices;
@@ -53,13 +53,13 @@ export function Notices() {
           no={words.notAcknowledged}
         />
       </FilterBar>
-      {!read.data || read.error ? (
-        <Unread read={read} what={words.theNotices} />
-      ) : read.data.data.data.length === 0 ? (
-        <Empty title={filters.any ? words.nothingMatches : words.noNotices} />
-      ) : (
-        <List notices={read.data.data.data} />
-      )}
+      <Listed
+        read={read}
+        what={words.theNotices}
+        empty={<Empty title={filters.any ? words.nothingMatches : words.noNotices} />}
+      >
+        {(notices) => <List notices={notices} />}
+      </Listed>
       <Pager filters={filters} page={read.data?.data} />
     </Page>
   );

@@ -168,7 +168,7 @@ function Loaded({ overview, calls, only, zoom, onZoom }: Props) {
 
 /** What somebody who was just woken needs to know. */
 function Sentence({ of }: { of: Response }) {
-  const { failing, destinations, waiting, oldestAt, lost } = headlineOf(of);
+  const { failing, destinations, waiting, oldestAt, dead } = headlineOf(of);
   const parts: [kind: string, says: ReactNode][] = [
     failing === 0
       ? ['good', words.noneFails(destinations)]
@@ -176,7 +176,7 @@ function Sentence({ of }: { of: Response }) {
     waiting === 0 || oldestAt === null
       ? ['calm', words.nothingWaits]
       : ['wait', words.someWait(count(waiting), clock(oldestAt, Date.now()))],
-    lost === 0 ? ['calm', words.nothingLost] : ['lost', words.someLost(count(lost))],
+    dead === 0 ? ['calm', words.noneDead] : ['lost', words.someDead(count(dead))],
   ];
   return (
     <p className="headline" role="status">
@@ -256,7 +256,7 @@ function Tiles({ of: overview, rows, only, range, endMs }: TilesProps) {
               {words.replayThem}
             </TextLink>
           ) : (
-            words.nothingLost
+            words.noneDead
           )
         }
       />

@@ -3,7 +3,7 @@ import { useParams } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
 import { useChange, useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count, codeInWords } from '../lib/labels';
+import { count, stateInWords } from '../lib/labels';
 import { deliveriesLink } from '../replay/deliveries-link';
 import { isOver } from '../replay/new-replay';
 import { Failure, Page, Pill, TextLink, Unread, When } from '../ui/ui';
@@ -20,7 +20,7 @@ export function ReplayPage() {
     { every: (last) => (last ? nextLook(last) : 1_000) },
   );
   return (
-    <Page title={read.data ? TITLES[read.data.data.action] : words.replay}>
+    <Page title={read.data ? words.titles[read.data.data.action] : words.replay}>
       {read.data && !read.error ? (
         <Loaded replay={read.data.data} />
       ) : (
@@ -41,9 +41,6 @@ function nextLook(replay: Replay): number | false {
     preview || delivered === null || delivered + (failedAgain ?? 0) + (superseded ?? 0) >= asked;
   return isComplete ? false : 3_000;
 }
-
-const ORIGINS = words.origins;
-const TITLES = words.titles;
 
 function Loaded({ replay }: { replay: Replay }) {
   const names = useNames('destinations', [replay.destination]);
@@ -81,10 +78,10 @@ function Loaded({ replay }: { replay: Replay }) {
             </TextLink>
           </dd>
           <dt>{words.from}</dt>
-          <dd>{ORIGINS[replay.origin]}</dd>
+          <dd>{words.origins[replay.origin]}</dd>
           <dt>{words.statusType}</dt>
           <dd>
-            {replay.deliveryStatus === null ? words.any : codeInWords(replay.deliveryStatus)},{' '}
+            {replay.deliveryStatus === null ? words.any : stateInWords(replay.deliveryStatus)},{' '}
             {replay.type ?? words.any}
             {replay.includeDelivered ? words.includingDelivered : ''}
             {replay.onlyFailedUrls ? words.onlyFailedUrls : ''}

@@ -5,7 +5,7 @@ import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { NewReplay } from '../replay/new-replay';
 import { Pager, useFilters } from '../ui/filters';
-import { Empty, NameLink, Page, Pill, Table, Unread, When } from '../ui/ui';
+import { Empty, Listed, NameLink, Page, Pill, Table, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.replays;
@@ -28,7 +28,6 @@ export function Replays() {
   );
 }
 
-const FROM = words.origins;
 const HEAD = [
   words.status,
   words.destination,
@@ -45,48 +44,48 @@ function Past() {
   const read = useRead('GET /replays', { query: filters.query(['after']) }, { every: 3_000 });
   const ids = read.data?.data.data.map(({ destination }) => destination) ?? [];
   const names = useNames('destinations', ids);
-  if (!read.data || read.error) return <Unread read={read} what={words.theReplays} />;
-  const { data } = read.data.data;
-  if (data.length === 0) {
-    return (
-      <Empty title={words.noReplaysYet}>
-        <Text size="sm">{words.noReplaysHint}</Text>
-      </Empty>
-    );
-  }
+  const empty = (
+    <Empty title={words.noReplaysYet}>
+      <Text size="sm">{words.noReplaysHint}</Text>
+    </Empty>
+  );
   return (
     <>
-      <Table label={words.replays} head={HEAD}>
-        {data.map((replay) => (
-          <tr key={replay.id}>
-            <td>
-              <Pill kind={replay.status} />
-            </td>
-            <td>
-              <NameLink
-                to={`/replays/${replay.id}`}
-                name={names.get(replay.destination) ?? replay.destination}
-              />
-            </td>
-            <td>{FROM[replay.origin]}</td>
-            <td>{count(replay.asked)}</td>
-            <td>
-              {count(replay.attempted ?? replay.cancelled ?? 0)}
-              {replay.cancelled !== null && words.cancelled}
-              {replay.superseded !== null &&
-                replay.superseded > 0 &&
-                words.superseded(count(replay.superseded))}
-              {replay.held !== null && replay.held > 0 && words.held(count(replay.held))}
-            </td>
-            <td>{replay.delivered === null ? '–' : count(replay.delivered)}</td>
-            <td>{replay.failedAgain === null ? '–' : count(replay.failedAgain)}</td>
-            <td>
-              <When at={replay.createdAt} />
-            </td>
-          </tr>
-        ))}
-      </Table>
-      <Pager filters={filters} page={read.data.data} />
+      <Listed read={read} what={words.theReplays} empty={empty}>
+        {(replays) => (
+          <Table label={words.replays} head={HEAD}>
+            {replays.map((replay) => (
+              <tr key={replay.id}>
+                <td>
+                  <Pill kind={replay.status} />
+                </td>
+                <td>
+                  <NameLink
+                    to={`/replays/${replay.id}`}
+                    name={names.get(replay.destination) ?? replay.destination}
+                  />
+                </td>
+                <td>{text.watch.replay.origins[replay.origin]}</td>
+                <td>{count(replay.asked)}</td>
+                <td>
+                  {count(replay.attempted ?? replay.cancelled ?? 0)}
+                  {replay.cancelled !== null && words.cancelled}
+                  {replay.superseded !== null &&
+                    replay.superseded > 0 &&
+                    words.superseded(count(replay.superseded))}
+                  {replay.held !== null && replay.held > 0 && words.held(count(replay.held))}
+                </td>
+                <td>{replay.delivered === null ? '–' : count(replay.delivered)}</td>
+                <td>{replay.failedAgain === null ? '–' : count(replay.failedAgain)}</td>
+                <td>
+                  <When at={replay.createdAt} />
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </Listed>
+      <Pager filters={filters} page={read.data?.data} />
     </>
   );
 }

@@ -61,14 +61,7 @@ export function Sources() {
         <List sources={page.data} filters={filters} />
       )}
       <Pager filters={filters} page={page} />
-      <Modal
-        opened={creating}
-        onClose={() => setCreating(false)}
-        title={words.newSource}
-        size="lg"
-        lockScroll={false}
-        closeButtonProps={{ 'aria-label': text.ui.ui.close }}
-      >
+      <Modal opened={creating} onClose={() => setCreating(false)} title={words.newSource} size="lg">
         <NewSource
           label={words.newSourceName}
           onMade={({ id }) => void navigate(`/sources/${id}/code`)}

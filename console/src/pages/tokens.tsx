@@ -11,10 +11,10 @@ import {
   Confirmed,
   Empty,
   Failure,
+  Listed,
   Page,
   Table,
   TextLink,
-  Unread,
   When,
 } from '../ui/ui';
 import { text } from '../texts';
@@ -40,29 +40,27 @@ export function Tokens() {
     >
       {isNew && <NewToken />}
       {remove.error && <Failure error={remove.error} what={words.deleteTask} />}
-      {!read.data || read.error ? (
-        <Unread read={read} what={words.list} />
-      ) : read.data.data.data.length === 0 ? (
-        <Empty title={words.noTokens} />
-      ) : (
-        <Table
-          label={words.tokens}
-          head={[
-            words.name,
-            words.role,
-            words.rights,
-            words.created,
-            words.lastUsed,
-            words.expires,
-            words.changes,
-            words.end,
-          ]}
-        >
-          {read.data.data.data.map((token) => (
-            <Row key={token.id} token={token} onDelete={() => remove.mutate({ id: token.id })} />
-          ))}
-        </Table>
-      )}
+      <Listed read={read} what={words.list} empty={<Empty title={words.noTokens} />}>
+        {(tokens) => (
+          <Table
+            label={words.tokens}
+            head={[
+              words.name,
+              words.role,
+              words.rights,
+              words.created,
+              words.lastUsed,
+              words.expires,
+              words.changes,
+              words.end,
+            ]}
+          >
+            {tokens.map((token) => (
+              <Row key={token.id} token={token} onDelete={() => remove.mutate({ id: token.id })} />
+            ))}
+          </Table>
+        )}
+      </Listed>
       <Pager filters={filters} page={read.data?.data} />
     </Page>
   );

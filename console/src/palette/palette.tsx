@@ -58,18 +58,11 @@ export function Palette() {
         withCloseButton={false}
         padding={0}
         size="lg"
-        lockScroll={false}
         classNames={{ header: 'unseen-head' }}
       >
         <Search onGo={close} />
       </Modal>
-      <Modal
-        opened={open === 'keys'}
-        onClose={close}
-        title={words.shortcuts}
-        lockScroll={false}
-        closeButtonProps={{ 'aria-label': text.ui.ui.close }}
-      >
+      <Modal opened={open === 'keys'} onClose={close} title={words.shortcuts}>
         <Shortcuts />
       </Modal>
     </>

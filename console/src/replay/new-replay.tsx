@@ -4,7 +4,7 @@ import { type ChangeEvent, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
-import { codeInWords, count, TYPES } from '../lib/labels';
+import { count, stateInWords, TYPES } from '../lib/labels';
 import { EntryPicker } from '../ui/entry-picker';
 import { Failure } from '../ui/ui';
 import { bodyOf, REPLAYABLE, type Scope, scopeFor, scopeProblem, withFailedUrls } from './scope';
@@ -134,7 +134,7 @@ function ScopeFields(props: FieldsProps) {
 function Choices({ scope, onChange }: FieldsProps) {
   const any = (options: readonly string[]) => [
     { value: '', label: words.any },
-    ...options.map((value) => ({ value, label: codeInWords(value) })),
+    ...options.map((value) => ({ value, label: stateInWords(value) })),
   ];
   const field = (key: 'origin' | 'status' | 'type') => ({
     value: scope[key],

@@ -11,6 +11,7 @@ export const administration = {
     nothingMatches: 'Nothing matches',
     noEntriesYet: 'No entries yet',
     changes: 'Changes',
+    changed: 'changed',
     when: 'When',
     who: 'Who',
     what: 'What',

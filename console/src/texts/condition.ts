@@ -75,7 +75,7 @@ export const condition = {
     firstSync: (looked: string, of: string) =>
       `Sending each member once: ${looked} of ${of} profiles checked.`,
     sendingChanges: 'Changes are sent to receivers.',
-    noDestination: 'Nothing is sent until you choose a destination in the settings below.',
+    noDestination: 'Nothing is sent until you choose a destination under Settings.',
     computeWords: {
       count: 'how many there were',
       sum: 'the sum of a property',

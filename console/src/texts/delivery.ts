@@ -42,7 +42,6 @@ export const delivery = {
   },
   resend: {
     editSendTest: 'Edit and send a test',
-    close: 'Close',
     hint:
       'Waypost sends this once, marked as a test, with an id of its own. The original ' +
       'delivery does not change.',

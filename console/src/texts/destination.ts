@@ -81,6 +81,7 @@ export const destination = {
       `The destination has other values today for: ${changedHeaders}`,
     notStored: (names: string) =>
       `Also sent, but not stored because they differ with each request: ${names}`,
+    onlySignature: 'With the other headers of the destination, which are under Settings.',
     requestHeadersCode: 'request headers',
     copyAsCurl: 'Copy as curl',
     notRetried: 'It is not retried, because another URL accepted the delivery.',
@@ -163,6 +164,7 @@ export const destination = {
     withinLast: 'Within the last',
     unset: {
       sources: 'all',
+      trust: 'a server',
       window: 'ever',
     },
     newOne: 'a new one',
@@ -170,6 +172,11 @@ export const destination = {
     none: 'none',
     yes: 'yes',
     no: 'no',
+    isSet: 'set',
+    trust: {
+      server: 'a server',
+      browser: 'a page or an app',
+    },
   },
   health: {
     health: 'Health',
@@ -191,7 +198,7 @@ export const destination = {
     none: 'nothing waits',
     oldestFrom: (when: ReactNode) => nodes`the oldest came ${when}`,
     dead: 'Dead',
-    noneLost: 'nothing is lost',
+    noneDead: 'no dead letters',
     replayHint: 'a replay sends them again',
     attempts: (n: number) => counted(n, 'attempt'),
     last: (n: string) => `Last ${n}`,
@@ -233,7 +240,6 @@ export const destination = {
   rotateSecret: {
     rotateSecret: 'Rotate the secret',
     bothSignUntil: (when: ReactNode) => nodes`Both secrets sign until ${when}`,
-    close: 'Close',
     shownOnlyOnce: 'Shown only once',
     copyNow: 'Copy it to the receiver now. You cannot see it again after you close this dialog.',
     newSecret: 'new secret',

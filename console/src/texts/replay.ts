@@ -12,7 +12,7 @@ export const replay = {
     countingFailed: 'Counting failed',
     wouldBeSent: (n: number) => `${count(n)} ${n === 1 ? 'delivery' : 'deliveries'} would be sent`,
     replay: (matched: string) => `Replay ${matched}`,
-    fromDeadLetters: 'failed deliveries (dead letters)',
+    fromDeadLetters: 'dead letters',
     fromMessages:
       'all messages that Kafka keeps (7 days by default), also from before the destination existed',
     includeDelivered: 'Include delivered',

@@ -130,7 +130,6 @@ export const ui = {
   },
   unsaved: {
     question: 'Leave without saving?',
-    close: 'Close',
     hint: 'Your changes on this page are not saved.',
     stay: 'Stay',
     leave: 'Leave',

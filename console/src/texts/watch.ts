@@ -233,8 +233,8 @@ export const watch = {
       `${failing} of ${all} ${all === '1' ? 'destination' : 'destinations'} ${failing === '1' ? 'fails' : 'fail'}`,
     nothingWaits: 'nothing waits',
     someWait: (waiting: string, since: string) => `${waiting} wait, the oldest since ${since}`,
-    nothingLost: 'nothing is lost',
-    someLost: (lost: string) => `${lost} lost`,
+    noneDead: 'no dead letters',
+    someDead: (dead: string) => `${dead} dead`,
     delivered: 'Delivered',
     perMinute: (n: string) => `${n} a minute`,
     partly: (n: string) => `${n} not to all URLs`,
@@ -270,7 +270,7 @@ export const watch = {
     replay: 'Replay',
     theReplay: 'replay',
     origins: {
-      dead_letters: 'failed deliveries (dead letters)',
+      dead_letters: 'dead letters',
       messages: 'all messages',
       waiting: 'waiting deliveries',
     },
@@ -311,11 +311,6 @@ export const watch = {
   },
   replays: {
     replays: 'Replays',
-    origins: {
-      messages: 'all messages',
-      dead_letters: 'dead letters',
-      waiting: 'waiting deliveries',
-    },
     status: 'Status',
     destination: 'Destination',
     from: 'From',

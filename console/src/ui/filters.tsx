@@ -3,7 +3,6 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { type Deliveries } from '../../../shared/api/operations';
-import { defined } from '../../../shared/collections/defined';
 import { isoOfLocal, localOfIso, pageInWords, stateInWords } from '../lib/labels';
 import { text } from '../texts';
 
@@ -84,12 +83,9 @@ function withoutPages(search: URLSearchParams): string {
   return new URLSearchParams(kept.sort(([a], [b]) => (a < b ? -1 : 1))).toString();
 }
 
-/** Two lists on one page have separate positions in the address. */
-type PageName = 'after' | 'syncs';
-
 /** What is open beside a list is no filter either. */
 function isPage(name: string): boolean {
-  return name === 'after' || name === 'syncs' || name === 'open';
+  return name === 'after' || name === 'open';
 }
 
 export type Filters = ReturnType<typeof useFilters>;
@@ -264,7 +260,6 @@ interface PagerProps {
   page: ListPage | undefined;
   /** the number of all items, if it is read apart from the page */
   total?: Total | undefined;
-  name?: PageName;
 }
 
 interface ListPage {
@@ -277,11 +272,10 @@ interface ListPage {
  * Says which items of how many are shown, and goes to the next page and back to the first. The
  * position is a cursor, so the number of a page is in the address.
  */
-export function Pager({ filters, page, total = page?.total, name = 'after' }: PagerProps) {
-  const [first, next] = [filters.get(name) === '', page?.next ?? null];
+export function Pager({ filters, page, total = page?.total }: PagerProps) {
+  const [first, next] = [filters.get('after') === '', page?.next ?? null];
   const isOnly = first && next === null;
   const nth = first ? 1 : Math.max(2, Number(filters.get('page')) || 2);
-  const numbered = name === 'after';
   const says =
     total && page ? pageInWords(nth, page.data.length, total) : isOnly ? '' : words.page(nth);
   if (isOnly && says === '') return null;
@@ -291,27 +285,17 @@ export function Pager({ filters, page, total = page?.total, name = 'after' }: Pa
         <Button
           variant="default"
           disabled={first}
-          onClick={() =>
-            filters.go({
-              [name]: '',
-              ...defined({ page: numbered ? '' : undefined }),
-            })
-          }
+          onClick={() => filters.go({ after: '', page: '' })}
         >
           {words.firstPage}
         </Button>
       )}
-      {numbered && <Text size="sm">{says}</Text>}
+      <Text size="sm">{says}</Text>
       {!isOnly && (
         <Button
           variant="default"
           disabled={next === null}
-          onClick={() =>
-            filters.go({
-              [name]: next ?? '',
-              ...defined({ page: numbered ? String(nth + 1) : undefined }),
-            })
-          }
+          onClick={() => filters.go({ after: next ?? '', page: String(nth + 1) })}
         >
           {words.nextPage}
         </Button>

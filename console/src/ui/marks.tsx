@@ -1,6 +1,6 @@
 import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
-import { clock, codeInWords, stateInWords } from '../lib/labels';
+import { clock, stateInWords } from '../lib/labels';
 import { type Mark, marksOf } from '../lib/marks';
 import { type Range } from '../lib/series';
 import { useMay } from '../lib/session';
@@ -61,7 +61,7 @@ export function Marks({ marks }: { marks: readonly Mark[] }) {
         <li key={`${at} ${kind} ${what} ${name}`} className={`mark mark-${kind}`}>
           <time dateTime={at}>{clock(at, Date.now())}</time>{' '}
           <TextLink to={to}>
-            <bdi>{name}</bdi> {kind === 'notice' ? stateInWords(what) : codeInWords(what)}
+            <bdi>{name}</bdi> {stateInWords(what)}
           </TextLink>
         </li>
       ))}

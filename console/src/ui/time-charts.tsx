@@ -134,7 +134,7 @@ function Bars({ steps, values, stepSeconds, series, marks = [], onZoom, onPick }
       data={values.map((value, i) => ({ ...value, at: steps[i]?.at }))}
       series={series}
       type="stacked"
-      withLegend
+      withLegend={series.length > 1}
       yAxisProps={WHOLE}
       barProps={({ name }) => ({ onMouseDown: () => (pressed.current = name) })}
       barChartProps={{ ...ACCESSIBLE, ...SHARED, ...ROOM, ...zoom.chartProps }}

@@ -68,8 +68,27 @@ export function Section({ title, children }: { title: string; children: ReactNod
   );
 }
 
+interface ListedProps<T> extends Pick<UnreadProps, 'what'> {
+  read: ReadState & { data: { data: { data: T[] } } | undefined };
+  /** in place of an empty list */
+  empty: ReactNode;
+  children: (items: T[]) => ReactNode;
+}
+
+/** A list that is read. */
+export function Listed<T>({ read, what, empty, children }: ListedProps<T>) {
+  if (!read.data || read.error) return <Unread read={read} what={what} />;
+  const { data } = read.data.data;
+  return data.length === 0 ? empty : children(data);
+}
+
+interface UnreadProps {
+  read: ReadState;
+  what: string;
+}
+
 /** Shows that a read is in progress, or why it failed. */
-export function Unread({ read, what }: { read: ReadState; what: string }) {
+export function Unread({ read, what }: UnreadProps) {
   if (read.error) {
     return (
       <Failure
@@ -312,14 +331,7 @@ export function Question({
   ...props
 }: QuestionProps & { opened: boolean; onClose: () => void }) {
   return (
-    // Locking the page's scrolling would need an inline style, which the CSP refuses.
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={props.question}
-      lockScroll={false}
-      closeButtonProps={{ 'aria-label': words.close }}
-    >
+    <Modal opened={opened} onClose={onClose} title={props.question}>
       <Stack>
         {props.children}
         <Group justify="flex-end">

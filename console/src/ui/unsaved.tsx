@@ -63,8 +63,6 @@ export function UnsavedProvider({ children }: { children: ReactNode }) {
         opened={blocker.state === 'blocked'}
         onClose={() => blocker.reset?.()}
         title={words.question}
-        lockScroll={false}
-        closeButtonProps={{ 'aria-label': words.close }}
       >
         <Stack>
           <Text>{words.hint}</Text>

@@ -49,10 +49,17 @@ export function buildRequest(input: {
   const body = bodyStart ? withBodyStart(input.body, bodyStart) : input.body;
   const timestampS = Math.floor(nowMs / 1000);
   const headers = signHeaders({ id, timestampS, body, secrets, signatures, nowMs });
+  const signatureEntries = headers.length;
   addOwnHeaders(headers, input);
   headers.push(...endpoint.staticHeaders);
   if (rendered.headers) addRendered(headers, rendered.headers);
-  const request: SendRequest = { origin: endpoint.origin, path: endpoint.path, headers, body };
+  const request: SendRequest = {
+    origin: endpoint.origin,
+    path: endpoint.path,
+    headers,
+    signatureEntries,
+    body,
+  };
   if (rendered.method) request.method = rendered.method;
   if (endpoint.timeoutMs !== undefined) request.timeoutMs = endpoint.timeoutMs;
   if (endpoint.proxy) request.proxy = endpoint.proxy;

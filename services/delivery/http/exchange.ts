@@ -41,6 +41,8 @@ export interface SendRequest {
   path: string;
   /** alternating names and values */
   headers: string[];
+  /** the entries of `headers` that `signHeaders` made, which come first; absent: none */
+  signatureEntries?: number;
   body: Buffer;
   /** absent: the sender's */
   timeoutMs?: number;
@@ -67,6 +69,8 @@ export interface EndpointResponse {
   truncated: boolean;
   /** what was odd about it; absent: nothing */
   oddities?: Oddity[];
+  /** the entries of the request that `signHeaders` made; absent for a 2xx */
+  signature?: readonly string[];
 }
 
 /** Returns the values of a header that may have been sent several times, separated by commas. */
@@ -315,6 +319,10 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     const { hadContinue } = this.connection.incoming;
     if (hadContinue && !odd.includes('interim')) odd.unshift('interim');
     if (odd.length > 0) response.oddities = odd;
+    const { headers, signatureEntries } = this.request;
+    if (signatureEntries !== undefined && (this.#status < 200 || this.#status >= 300)) {
+      response.signature = headers.slice(0, signatureEntries);
+    }
     if (this.opening) this.request.proxy?.gate.passes(this.opening);
     this.#end({ ok: true, response, durationMs: this.#elapsed() }, !truncated && odd.length === 0);
   }

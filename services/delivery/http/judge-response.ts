@@ -148,8 +148,23 @@ function statusSignal(status: number, retryAfterMs: number | undefined): Signal 
 }
 
 /** Returns what may be stored of a response, still with the secrets of its request. */
-function storedPart({ headers, body, truncated }: EndpointResponse): StoredResponse {
-  return { headers: keptHeaders(headers), body: body.toString('utf8'), truncated };
+function storedPart({ headers, body, truncated, signature }: EndpointResponse): StoredResponse {
+  const stored: StoredResponse = {
+    headers: keptHeaders(headers),
+    body: body.toString('utf8'),
+    truncated,
+  };
+  if (signature) stored.signature = namedSignature(signature);
+  return stored;
+}
+
+/** Returns the headers of a signature by name. */
+function namedSignature(entries: readonly string[]): Record<string, string> {
+  const named: Record<string, string> = {};
+  for (let i = 0; i + 1 < entries.length; i += 2) {
+    named[(entries[i] ?? '').toLowerCase()] = entries[i + 1] ?? '';
+  }
+  return named;
 }
 
 function keptHeaders(headers: ResponseHeaders): Record<string, string> {
@@ -165,17 +180,17 @@ function keptHeaders(headers: ResponseHeaders): Record<string, string> {
   return result;
 }
 
-function redacted(
-  { headers, body, truncated }: StoredResponse,
-  secrets: readonly string[],
-): StoredResponse {
+function redacted(stored: StoredResponse, secrets: readonly string[]): StoredResponse {
+  const { headers, body, truncated } = stored;
   const masked = Object.entries(headers).map(([name, text]) => [
     name,
     name === 'location' ? redactLocation(text) : redact(text, secrets),
   ]);
-  return {
+  const kept: StoredResponse = {
     headers: Object.fromEntries(masked) as Record<string, string>,
     body: redact(body, secrets, truncated),
     truncated,
   };
+  if (stored.signature) kept.signature = stored.signature;
+  return kept;
 }

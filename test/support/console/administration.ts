@@ -157,7 +157,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByLabel('Kind').selectOption('token');
     await page.getByLabel('Who').selectOption('admin');
     const changed = rows.filter({ hasText: /changed token.*Robot/ });
-    await changed.getByText('role: read_only → operator').waitFor();
+    await changed.getByText('Role: read-only → operator').waitFor();
     await isGood();
     // The address holds all filters.
     await page.reload();

@@ -93,10 +93,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       await eventually(() => expect(told(scene)).toEqual([['ann', { loyal_pros: true }]]), {
         deadlineMs: LONG_MS,
       });
-      await page
-        .getByLabel('State')
-        .getByText('live', { exact: true })
-        .waitFor({ timeout: LONG_MS });
+      await page.locator('.head').getByText('live', { exact: true }).waitFor({ timeout: LONG_MS });
       await has(scene, 'cid', 'pro', 1);
       await eventually(() => expect(told(scene).map(([user]) => user)).toEqual(['ann', 'cid']), {
         deadlineMs: LONG_MS,
@@ -106,6 +103,16 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
         async () => {
           await page.reload();
           await page.getByText('2 users now').waitFor({ timeout: SHOWN_MS });
+        },
+        { deadlineMs: LONG_MS },
+      );
+      await page.getByRole('region', { name: 'Syncs' }).getByRole('row').nth(1).waitFor();
+      await isGoodEverywhere();
+      const parts = page.getByRole('navigation', { name: 'Parts of this page' });
+      await parts.getByRole('link', { name: 'Members' }).click();
+      await eventually(
+        async () => {
+          await page.reload();
           await page
             .getByRole('region', { name: 'Members' })
             .getByRole('cell', { name: 'cid', exact: true })
@@ -113,15 +120,18 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
         },
         { deadlineMs: LONG_MS },
       );
-      await page.getByRole('region', { name: 'Syncs' }).getByRole('row').nth(1).waitFor();
       await isGoodEverywhere();
       await page.getByLabel('User id').fill('bob');
       await page.getByLabel('User id').press('Enter');
       await page.getByText('bob is not a member.').waitFor();
       await page.waitForURL(/user=bob/);
+      await parts.getByRole('link', { name: 'Changes' }).click();
+      await page.getByRole('cell', { name: /^created audience/ }).waitFor();
+      await isGoodEverywhere();
 
       // Another administrator saves first, and neither change is lost.
-      const id = /\/audiences\/(aud_[^?]+)/.exec(page.url())![1]!;
+      await parts.getByRole('link', { name: 'Settings' }).click();
+      const id = /\/audiences\/(aud_[^/]+)/.exec(page.url())![1]!;
       await stage.system.control('PATCH', `/audiences/${id}`, { syncEvery: '2s' });
       await page.getByLabel(/^Name/).fill('Our loyal pros');
       await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -146,7 +156,8 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       await page.getByRole('link', { name: 'Our loyal pros' }).waitFor();
       await isGoodEverywhere();
       await page.getByRole('link', { name: 'Our loyal pros' }).click();
-      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: 'Delete' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
       await page.getByText('No audiences yet').waitFor();
     },
@@ -213,6 +224,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await eventually(() => expect(users()).toContain('bob {"order_count":3}'), {
       deadlineMs: LONG_MS,
     });
+    await page.getByRole('link', { name: 'Values', exact: true }).click();
     await eventually(
       async () => {
         await page.reload();

@@ -167,36 +167,39 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
       expect(await page.content()).not.toContain('planted-bearer');
     },
 
-  'a URL whose receiver answered 410 is shown as off, and is switched on with what was lost':
-    async ({ stage, tab, isGood }) => {
-      const { page } = tab;
-      const url = stage.sink.url('/gone');
-      stage.sink.on('/gone', { status: 410 });
-      const source = await stage.system.createSource('Leaving');
-      const { id } = await stage.system.createDestination({
-        name: 'Gone',
-        sources: [source.id],
-        webhooks: [{ url }],
-      });
-      await stage.settled();
-      await stage.system.send(source.writeKey, 'track', aTrack());
-      await eventually(async () => {
-        const { body } = await stage.system.control('GET', `/destinations/${id}`);
-        expect(body.webhooks[0].disabled).toMatchObject({ reason: 'gone' });
-      });
-      await page.goto(`${stage.system.controlUrl}/destinations/${id}`);
-      await page.getByText('Off: its receiver answered 410 (Gone)').waitFor();
-      await isGood();
-      stage.sink.on('/gone', { status: 200 });
-      await page.getByRole('button', { name: `Switch on ${url}` }).click();
-      await page.getByText('1 delivery ended while the URL was off.').waitFor();
-      await page.getByRole('button', { name: 'Replay all that died since then' }).click();
-      await page.waitForURL(/\/replays\/rpl_/);
-      await stage.sink.waitFor(2, { path: '/gone' });
-      await page.goto(`${stage.system.controlUrl}/destinations/${id}`);
-      await page.getByRole('button', { name: 'Switch off' }).waitFor();
-      await isGood();
-    },
+  'a URL whose receiver answered 410 is shown as off, and is switched on with what died': async ({
+    stage,
+    tab,
+    isGood,
+  }) => {
+    const { page } = tab;
+    const url = stage.sink.url('/gone');
+    stage.sink.on('/gone', { status: 410 });
+    const source = await stage.system.createSource('Leaving');
+    const { id } = await stage.system.createDestination({
+      name: 'Gone',
+      sources: [source.id],
+      webhooks: [{ url }],
+    });
+    await stage.settled();
+    await stage.system.send(source.writeKey, 'track', aTrack());
+    await eventually(async () => {
+      const { body } = await stage.system.control('GET', `/destinations/${id}`);
+      expect(body.webhooks[0].disabled).toMatchObject({ reason: 'gone' });
+    });
+    await page.goto(`${stage.system.controlUrl}/destinations/${id}`);
+    await page.getByText('Off: its receiver answered 410 (Gone)').waitFor();
+    await isGood();
+    stage.sink.on('/gone', { status: 200 });
+    await page.getByRole('button', { name: `Switch on ${url}` }).click();
+    await page.getByText('1 delivery died while the URL was off.').waitFor();
+    await page.getByRole('button', { name: 'Replay all that died since then' }).click();
+    await page.waitForURL(/\/replays\/rpl_/);
+    await stage.sink.waitFor(2, { path: '/gone' });
+    await page.goto(`${stage.system.controlUrl}/destinations/${id}`);
+    await page.getByRole('button', { name: 'Switch off' }).waitFor();
+    await isGood();
+  },
 
   'the page of a delivery says what was odd in a response whose status counts': async ({
     stage,

@@ -28,6 +28,8 @@ const HEADING = 'main h1';
 
 export function consolePages(of: Subjects): ConsolePage[] {
   const destination = `/destinations/${of.destination}`;
+  const source = `/sources/${of.source}`;
+  const definitions = [`/audiences/${of.audience}`, `/audiences/traits/${of.trait}`];
   return [
     { path: '/', first: ROW },
     { path: '/connect', first: 'main input' },
@@ -35,6 +37,7 @@ export function consolePages(of: Subjects): ConsolePage[] {
     { path: `/connect/${of.destination}/source`, first: FIELD },
     { path: `/connect/${of.destination}/endpoint`, first: FIELD },
     { path: `/connect/${of.destination}/test`, first: 'main select' },
+    { path: `/connect/${of.destination}/test?test=failed`, first: HEADING },
     { path: `/connect/${of.destination}/live`, first: HEADING },
     { path: '/destinations', first: ROW },
     { path: destination, first: '.tile' },
@@ -50,17 +53,22 @@ export function consolePages(of: Subjects): ConsolePage[] {
     { path: `/replays/${of.replay}`, first: 'main section' },
     { path: '/debugger', first: '.events > li' },
     { path: '/sources', first: ROW },
-    { path: `/sources/${of.source}`, first: HEADING },
-    { path: `/sources/${of.source}/calls`, first: '.events > li' },
-    { path: `/sources/${of.source}/code`, first: 'pre' },
-    { path: `/sources/${of.source}/settings`, first: FIELD },
-    { path: `/sources/${of.source}/changes`, first: ROW },
+    { path: source, first: HEADING },
+    { path: `${source}/calls`, first: '.events > li' },
+    { path: `${source}/code`, first: 'pre' },
+    { path: `${source}/settings`, first: FIELD },
+    { path: `${source}/changes`, first: ROW },
     { path: '/audiences', first: ROW },
     { path: '/audiences/new', first: FIELD },
-    { path: `/audiences/${of.audience}`, first: HEADING },
+    { path: '/audiences/new?by=list', first: FIELD },
     { path: '/audiences/traits', first: ROW },
     { path: '/audiences/traits/new', first: FIELD },
-    { path: `/audiences/traits/${of.trait}`, first: HEADING },
+    ...definitions.flatMap((definition) => [
+      { path: definition, first: '.figures' },
+      { path: `${definition}/members`, first: 'main section' },
+      { path: `${definition}/settings`, first: FIELD },
+      { path: `${definition}/changes`, first: ROW },
+    ]),
     { path: '/deletions', first: ROW },
     { path: '/alerts', first: FIELD },
     { path: '/notices', first: ROW },

@@ -185,6 +185,7 @@ test('a URL that failed beside one that accepted the delivery is failed, and not
 });
 
 test('the attempts of a delivery show the URL called, and each different request once', () => {
+  const signature = (at: string) => ({ 'webhook-timestamp': at, 'webhook-signature': `v1,${at}` });
   const tryTo = (n: number, url: string, headers: Record<string, string>) => ({
     n,
     replay: 0,
@@ -200,20 +201,29 @@ test('the attempts of a delivery show the URL called, and each different request
         address: url,
         destinationVersion: 1,
         request: { url, method: 'POST', headers },
+        response: { headers: {}, body: '', truncated: false, signature: signature(String(n)) },
       },
     ],
   });
   const tries = triesOf(
     [
-      tryTo(1, 'https://a.example/old', { 'x-key': '***' }),
-      tryTo(2, 'https://a.example/old', { 'x-key': '***' }),
-      tryTo(3, 'https://a.example/new', { 'x-key': '***', 'content-encoding': 'gzip' }),
+      tryTo(1, 'https://a.example/old', { 'x-key': '***', 'webhook-signature': '***' }),
+      tryTo(2, 'https://a.example/old', { 'x-key': '***', 'webhook-signature': '***' }),
+      tryTo(3, 'https://a.example/new', {
+        'x-key': '***',
+        'webhook-signature': '***',
+        'content-encoding': 'gzip',
+      }),
     ],
     new Map(),
   );
   expect(table(ATTEMPT_COLUMNS, tries, false)).toMatch(/old[^]*old[^]*new/);
   expect(requestsInWords(tries)).toEqual([
-    'request of try 1: POST https://a.example/old\n  x-key: ***',
-    'request of try 3: POST https://a.example/new\n  x-key: ***\n  content-encoding: gzip',
+    'request of try 1: POST https://a.example/old\n  x-key: ***\n' +
+      '  webhook-signature: v1,1\n  webhook-timestamp: 1',
+    'request of try 2: POST https://a.example/old\n' +
+      '  webhook-timestamp: 2\n  webhook-signature: v1,2',
+    'request of try 3: POST https://a.example/new\n  x-key: ***\n' +
+      '  webhook-signature: v1,3\n  content-encoding: gzip\n  webhook-timestamp: 3',
   ]);
 });

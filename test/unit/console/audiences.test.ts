@@ -290,7 +290,7 @@ describe('the console in words', () => {
     'says in the phase %s without a destination that nothing is sent, and where to choose one',
     (phase) => {
       const said = statusInWords({ status: { ...STATUS, phase }, destinations: [] });
-      expect(said).toBe('Nothing is sent until you choose a destination in the settings below.');
+      expect(said).toBe('Nothing is sent until you choose a destination under Settings.');
     },
   );
 

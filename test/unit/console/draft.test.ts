@@ -10,6 +10,7 @@ import {
   ALERT_LABELS,
   DESTINATION_LABELS,
   differences,
+  fieldInWords,
 } from '../../../console/src/destination/conflict';
 import { alertsDraftOf, alertsPatch, alertsProblems } from '../../../console/src/alerts/draft';
 import { type Alerts } from '../../../shared/api/operations';
@@ -163,6 +164,28 @@ describe('a conflict', () => {
     ]);
     expect(JSON.stringify(found)).not.toContain('planted');
   });
+});
+
+test.each<[string, unknown, string]>([
+  ['enabled', true, 'yes'],
+  ['filter', null, 'none'],
+  ['maxPerSecond', null, 'no limit'],
+  ['maxPerSecond', 7, '7'],
+  ['role', 'read_only', 'read-only'],
+  ['trust', 'browser', 'a page or an app'],
+  ['trust', null, 'a server'],
+  ['compute', 'count', 'how many there were'],
+  ['sharedSecret', '***', 'set'],
+  ['types', [], 'none'],
+  ['types', ['track', 'page'], 'track, page'],
+  ['retry', { delays: ['5s', '1m'], window: '4h' }, 'delays: 5s, 1m; window: 4h'],
+  [
+    'webhooks',
+    [{ id: 'whk_1', address: '***', headers: { 'X-Key': '***' }, auth: { type: 'bearer' } }],
+    'whk_1 (X-Key, bearer)',
+  ],
+])('%s %j of the audit trail in words', (field, value, expected) => {
+  expect(fieldInWords(field, value)).toBe(expected);
 });
 
 describe('a draft of alerts', () => {

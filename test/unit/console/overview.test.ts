@@ -18,7 +18,7 @@ describe('the sentence of the overview', () => {
       ...part,
     }) as Overview['data'][number];
 
-  test('counts who fails, what waits since when, and what is lost', () => {
+  test('counts who fails, what waits since when, and what is dead', () => {
     const data = [
       row({ state: 'failing', held: 5, oldestWaitingAt: '2026-01-01T10:00:00Z' }),
       row({ state: 'degraded', retrying: 1, oldestWaitingAt: '2026-01-01T09:00:00Z' }),
@@ -32,7 +32,7 @@ describe('the sentence of the overview', () => {
       destinations: 11,
       waiting: 6,
       oldestAt: '2026-01-01T09:00:00Z',
-      lost: 354,
+      dead: 354,
     });
   });
 });

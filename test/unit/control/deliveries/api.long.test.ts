@@ -216,6 +216,25 @@ describe('GET /deliveries/{id}', () => {
     expect(JSON.stringify(await get('/deliveries'))).not.toContain('truncated');
   });
 
+  test('a refused attempt shows the signature that was sent, with a response or an empty one', async () => {
+    const signature = { 'webhook-timestamp': '1', 'webhook-signature': 'v1,planted' };
+    const refused = (n: number, body: string) =>
+      aFailure({
+        n,
+        hop: n - 1,
+        at: at(n),
+        urls: [aUrl({ response: { headers: {}, body, truncated: false, signature } })],
+      });
+    await record(refused(1, ''), refused(2, 'who are you?'));
+    for (const { urls } of (await get('/deliveries/dlv_1')).attempts) {
+      expect(urls[0].response.signature).toEqual(signature);
+    }
+    const rows = await database.query<{ tries: string }>(
+      'select tries::text from waypost.deliveries',
+    );
+    expect(JSON.stringify(rows)).not.toContain('planted');
+  });
+
   test('a delivery shows no more than 256 KiB of responses, the newest', async () => {
     const response = { headers: {}, body: '\u0001'.repeat(16 * 1024), truncated: false };
     for (let n = 1; n <= 30; n++) {

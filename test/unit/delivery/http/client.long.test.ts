@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { NameResolver } from '../../../../services/delivery/http/resolver';
 import { Sender } from '../../../../services/delivery/http/client';
-import { type SendResult } from '../../../../services/delivery/http/exchange';
+import { type SendRequest, type SendResult } from '../../../../services/delivery/http/exchange';
 import { StallClock } from '../../../../services/delivery/clock/stall-clock';
 import { eventually } from '../../../support/eventually';
 
@@ -21,6 +21,7 @@ beforeEach(async () => {
     request.resume();
     if (request.url === '/wait') waiting.push(response);
     else if (request.url === '/close') response.writeHead(200, { connection: 'close' }).end('bye');
+    else if (request.url === '/refuse') response.writeHead(401).end();
     else if (request.url === '/long') response.end('x'.repeat(100_000));
     else response.end('ok');
   });
@@ -44,7 +45,7 @@ afterEach(async () => {
   server.close();
 });
 
-function post(path: string, own: { timeoutMs?: number } = {}): Promise<SendResult> {
+function post(path: string, own: Partial<SendRequest> = {}): Promise<SendResult> {
   const origin = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
   const request = { origin, path, headers: [], body: Buffer.from('{}'), ...own };
   return new Promise((resolve) => sender.send(request, resolve));
@@ -67,6 +68,14 @@ test('a result gives the duration of each phase, also if its body never ends', a
   const together = Object.values(phases!).reduce((sum, ms) => sum + ms, 0);
   expect(Math.abs(together - durationMs)).toBeLessThanOrEqual(2);
   expect(phases!.body).toBeGreaterThan(0);
+});
+
+test('a response that is no 2xx has the signature of its request', async () => {
+  const signed = { headers: ['webhook-timestamp', '1', 'x-key', 'secret'], signatureEntries: 2 };
+  const refused = await post('/refuse', signed);
+  expect(refused).toMatchObject({ response: { signature: ['webhook-timestamp', '1'] } });
+  const accepted = await post('/', signed);
+  expect(accepted.ok && accepted.response.signature).toBeUndefined();
 });
 
 test('a request sent from within a response reuses its connection', async () => {

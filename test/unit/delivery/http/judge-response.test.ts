@@ -137,6 +137,35 @@ describe('the stored part of a response', () => {
     });
   });
 
+  test('the signature of a refused request is stored as it was sent', () => {
+    const signature = [
+      'webhook-timestamp',
+      '1',
+      'X-Signature',
+      '0123ab',
+      'webhook-signature',
+      'v1,',
+    ];
+    const response = {
+      status: 401,
+      headers: {},
+      body: Buffer.alloc(0),
+      truncated: false,
+      signature,
+    };
+    const { attempt } = judgeResponse(
+      { ...ENDPOINT, secrets },
+      { ok: true, response, durationMs: 3 },
+      CONTEXT,
+    );
+    expect(attempt.response).toEqual({
+      headers: {},
+      body: '',
+      truncated: false,
+      signature: { 'webhook-timestamp': '1', 'x-signature': '0123ab', 'webhook-signature': 'v1,' },
+    });
+  });
+
   test.each([
     ['https://b.example/services/other?token=x', 'https://b.example/***'],
     ['https://b.example', 'https://b.example'],
