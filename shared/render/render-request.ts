@@ -123,8 +123,9 @@ function renderer(
   return (destination) => {
     const units = budget.next();
     const price = templates.priceOf(destination);
-    if (price > units)
+    if (price > units) {
       return { kind: 'failed', field: expressionOf(destination), message: NO_ROOM };
+    }
     variables ??= messageVariables(message);
     const rendering = new Rendering(variables, units - price);
     try {

@@ -22,13 +22,13 @@ test('a seed gives the same run again, and another seed another', async () => {
       perSecond: 20,
     }));
     const settings = settingsOf({ windowMs: 30_000, tiersMs: [1_000, 10_000] });
-    const { figures, turns } = await new World({
+    const { figures, circuitChanges } = await new World({
       seed,
       destinations,
       trafficMs: 4_000,
       settings,
     }).run();
-    return JSON.stringify([figures.counts(), turns]);
+    return JSON.stringify([figures.counts(), circuitChanges]);
   };
   const first = await run(5);
   expect(await run(5)).toBe(first);
