@@ -99,7 +99,7 @@ test.each([
   ],
   [
     'a body in a dozen flushes',
-    [`${OK}content-length: 12\r\n\r\n`, ...'a short body'],
+    [`${OK}content-length: 12\r\n\r\n`, ...Array<string>(12).fill('x')],
     OK.length + 22,
   ],
 ])('%s passes unchanged', (_, reads, headBytes) => {
