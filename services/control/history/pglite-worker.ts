@@ -59,7 +59,10 @@ async function serve({ dir }: WorkerData): Promise<void> {
     else void answer(database, question);
   });
   // Only now, because the start of the system waits until the files are created and opened.
-  setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + STEPS_DOWN));
+  // Elsewhere a priority belongs to the whole process.
+  if (process.platform === 'linux') {
+    setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + STEPS_DOWN));
+  }
   returnIdleMemory();
   parentPort?.postMessage('ready');
 }
