@@ -1,5 +1,4 @@
 import { Kafka as KafkaJs, type KafkaConfig } from 'kafkajs';
-import { CompactingMap } from '../../collections/compacting-map';
 import { patchHalfConnections } from './half-connected';
 
 /**
@@ -15,9 +14,6 @@ import { patchHalfConnections } from './half-connected';
  * woke an idle process more often than its work. Now it looks once a second, while a request waits
  * for its answer.
  *
- * The queue has a Map of requests in flight, which keeps past requests with their records and
- * answers until a full garbage collection (compacting-map.ts).
- *
  * Metadata counts also if it has errors: kafkajs would throw the first one, so that one partition
  * without a leader, or one topic that is missing, would hide all others, and the brokers.
  *
@@ -25,10 +21,9 @@ import { patchHalfConnections } from './half-connected';
  */
 
 interface RequestQueue {
-  inflight: Map<number, InFlight> | CompactingMap<number, InFlight>;
+  inflight: Map<number, InFlight>;
   pending: readonly unknown[];
-  push: (this: RequestQueue, request: object) => void;
-  sendSocketRequest: (this: RequestQueue, request: object) => void;
+  sendSocketRequest: (this: RequestQueue, request: InFlight) => void;
   scheduleCheckPendingRequests: (this: RequestQueue) => void;
   enforceRequestTimeout: boolean;
   requestTimeoutIntervalId: NodeJS.Timeout | null;
@@ -46,14 +41,6 @@ interface InFlight {
 }
 
 const TIMEOUT_CHECK_MS = 1_000;
-
-/** Notes when each request began. */
-class StartedRequests extends CompactingMap<number, InFlight> {
-  override set(id: number, request: InFlight): this {
-    request.startedAt = performance.now();
-    return super.set(id, request);
-  }
-}
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
 const queues = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
@@ -98,21 +85,14 @@ function patchMetadata(): void {
 function patchRequestQueues(): void {
   const {
     scheduleCheckPendingRequests: schedule,
-    push,
     sendSocketRequest: send,
     destroy,
   } = queues.prototype;
   queues.prototype.scheduleCheckPendingRequests = function (this: RequestQueue) {
     if (this.pending.length > 0) schedule.call(this);
   };
-  queues.prototype.push = function (this: RequestQueue, request: object) {
-    // The map is empty before the first request.
-    if (this.inflight instanceof Map && this.inflight.size === 0) {
-      this.inflight = new StartedRequests();
-    }
-    push.call(this, request);
-  };
-  queues.prototype.sendSocketRequest = function (this: RequestQueue, request: object) {
+  queues.prototype.sendSocketRequest = function (this: RequestQueue, request: InFlight) {
+    request.startedAt = performance.now();
     send.call(this, request);
     this.requestTimeoutIntervalId ??= checkTimeouts(this);
   };

@@ -10,7 +10,6 @@ interface Queue {
   push(request: object): void;
   fulfillRequest(answer: { correlationId: number; payload: unknown; size: number }): void;
   scheduleRequestTimeoutCheck(): void;
-  rejectAll(error: Error): void;
   destroy(): void;
 }
 const RequestQueue = jest.requireActual<new (options: object) => Queue>(
@@ -103,25 +102,6 @@ test.each([
   expect([ended.length, queue.inflight.size]).toEqual([1, 1]);
   queue.destroy();
   expect(jest.getTimerCount()).toBe(0);
-});
-
-test('answers in any order find their requests, and the remaining are rejected together', () => {
-  const { queue, sent, ended, push } = setUp();
-  for (let id = 0; id < 1_000; id++) {
-    push(id);
-    if (id % 2 === 1) {
-      for (const correlationId of [id, id - 1]) {
-        queue.fulfillRequest({ correlationId, payload: '', size: 0 });
-      }
-    }
-  }
-  expect(sent).toHaveLength(1_000);
-  expect(ended).toEqual(sent.map((id) => (id % 2 === 0 ? id + 1 : id - 1)));
-  expect(queue.inflight.size).toBe(0);
-  push(1_000);
-  push(1_001);
-  queue.rejectAll(new Error('gone'));
-  expect([ended.slice(1_000), queue.inflight.size]).toEqual([['gone', 'gone'], 0]);
 });
 
 test('metadata counts also if a topic or a partition in it has an error', async () => {
