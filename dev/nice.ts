@@ -11,17 +11,16 @@ import { messageOf } from '../shared/runtime/errors';
 const STEPS = 10;
 
 /**
- * Gives a process the lowest priority. Linux weighs each thread separately, but with autogroup
- * scheduling (usually on) it weighs sessions first: without the session's weight, the priorities of
- * threads count only within the session.
+ * Moves each thread of a process ten steps down: one that is below the others stays below. Linux
+ * weighs each thread separately, but with autogroup scheduling (usually on) it weighs sessions
+ * first: without the session's weight, the priorities of threads count only within the session.
  * @param pid leads its own session
  * @returns why it failed, otherwise undefined; nothing depends on it
  */
 export function lowerPriority(pid: number): string | undefined {
-  const least = Math.min(constants.priority.PRIORITY_LOW, getPriority() + STEPS);
   try {
     for (const thread of threadsOf(pid)) {
-      if (getPriority(thread) < least) setPriority(thread, least);
+      setPriority(thread, Math.min(constants.priority.PRIORITY_LOW, getPriority(thread) + STEPS));
     }
     const session = `/proc/${String(pid)}/autogroup`;
     if (existsSync(session)) writeFileSync(session, String(STEPS));

@@ -11,7 +11,7 @@ import {
 } from './aggregate-functions';
 import { type EnvironmentName, environmentOf, STEP } from './environment';
 import { type Failure, failureOf, thrownFailure } from './evaluation-error';
-import { Kept, NO_ROOM } from './kept';
+import { Kept } from './kept';
 import { Patterns, usePatterns } from './patterns';
 import {
   type Expr,
@@ -241,9 +241,6 @@ function evaluator<T>(
   };
 }
 
-/** From here on a filter takes milliseconds for each message, and is near its limit. */
-const COSTLY_UNITS = BUDGET / 2;
-
 /** The work of one evaluation, and its limit. */
 interface FilterWork {
   units: number;
@@ -260,18 +257,19 @@ const filters = new Kept<Destination, Expression | Mistake>(({ filter = 'true' }
  * Returns a function that evaluates destinations' filters for one message. The message's variables
  * are created on first use.
  * @param mostFilters how many may be evaluated; they share the work limit of one message
- * @param onCostly called for each filter that takes half of its limit or more, its compilation
- *   included, if it is compiled for this message
+ * @param onCostly called for each filter that takes half of a message's work limit, or all of its own,
+ *   its compilation included, if it is compiled for this message. Absent: for a process that
+ *   evaluates now and then, without a price of compilation, since its memory is not the router's
  */
 export function filtersOf(message: Message, mostFilters = 1, onCostly?: OnCostly): FilterMatcher {
   let variables: Variables | undefined;
   const budget = new MessageBudget(mostFilters);
   return (destination) => {
     const limit = budget.next();
-    const price = filters.priceOf(destination);
+    const price = onCostly ? filters.priceOf(destination) : 0;
     if (price > limit) {
       onCostly?.(destination, { units: price, limit });
-      return NO_ROOM;
+      return filters.refuse();
     }
     const expression = filters.of(destination);
     // It was valid when it was set, under the rules of another version.
@@ -280,7 +278,7 @@ export function filtersOf(message: Message, mostFilters = 1, onCostly?: OnCostly
     const result = expression.evaluate(variables, undefined, limit - price);
     const units = price + spent();
     budget.take(units);
-    if (units >= COSTLY_UNITS || units >= limit) onCostly?.(destination, { units, limit });
+    if (units >= BUDGET / 2 || units >= limit) onCostly?.(destination, { units, limit });
     return typeof result === 'boolean' ? result : result.message;
   };
 }

@@ -6,8 +6,8 @@ import { metrics } from '../telemetry/metrics';
  *
  * All that a process keeps shares a part of its heap. If that is not enough, the largest go first: a
  * few large expressions take the room of thousands of small ones. What is not kept is compiled anew
- * for each use. That has a price, which its entry pays out of its own work limit, so that it costs
- * others no time.
+ * for each use. That has a price, which its entry pays from its second use on, out of its own work
+ * limit, so that it costs others no time.
  */
 
 /** The rest is for the entries themselves, and for messages. */
@@ -25,8 +25,8 @@ const compiledAnew = metrics
   .counter({
     name: 'waypost.expressions.compiled_anew',
     help:
-      'Filters and templates that were compiled again for one message, because compiled ones fill ' +
-      'a third of the heap.',
+      'Filters and templates that were compiled again for one message, or refused because that ' +
+      'exceeds their work limit: compiled ones fill a third of the heap.',
   })
   .of();
 
@@ -70,7 +70,7 @@ export class Room {
     const place = { bytes, leave };
     this.#placesBySize[sizeOf(bytes)]?.add(place);
     this.#left -= bytes;
-    this.#onGone.register(entry, place);
+    this.#onGone.register(entry, place, place);
     return true;
   }
 
@@ -84,13 +84,14 @@ export class Room {
 
   #evict(place: Place | undefined): void {
     if (!place) return;
+    this.#onGone.unregister(place);
     this.#free(place);
     place.leave();
   }
 
   #free(place: Place): void {
-    // The entry of an evicted place is gone some time later.
-    if (this.#placesBySize[sizeOf(place.bytes)]?.delete(place)) this.#left += place.bytes;
+    this.#placesBySize[sizeOf(place.bytes)]?.delete(place);
+    this.#left += place.bytes;
   }
 }
 
@@ -108,10 +109,19 @@ export class Kept<E extends object, T extends { bytes: number } | { kind: 'mista
     private readonly room = ROOM,
   ) {}
 
-  /** Returns the units of work that the entry pays for its next use: 0 if it is or will be kept. */
+  /**
+   * Returns the units of work that the entry pays for its next use: 0 if it is kept, will be, or was
+   * never used.
+   */
   priceOf(entry: E): number {
     const bytes = this.#unkept.get(entry);
     return bytes === undefined || this.room.has(bytes) ? 0 : bytes / BYTES_PER_UNIT;
+  }
+
+  /** Notes that an entry cannot pay. @returns why it is not used */
+  refuse(): string {
+    compiledAnew.value++;
+    return NO_ROOM;
   }
 
   /** Returns what is kept for an entry; otherwise compiles it. */

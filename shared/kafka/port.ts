@@ -132,7 +132,10 @@ export interface ConsumeOptions {
   onRecord(record: OpenRecord): DispatchResult;
   /** Called when open records become `isRevoking`: hand back the unstarted ones. */
   onRevoking?(): void;
-  /** Called before the first record that was appended since a log was cut, or its topic made again. */
+  /**
+   * Called before the first record that was appended since a log was cut, or its topic made again,
+   * while this member holds the partition.
+   */
   onCut?(restart: Restart): void;
   /**
    * Called before the first record of a partition that begins anew: its log was cut, or another member

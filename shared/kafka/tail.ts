@@ -182,7 +182,7 @@ export class KafkaTail implements Tail {
       const known = bounds.get(place.number);
       if (known === undefined) continue;
       const isLater = place.number >= this.#counted;
-      const start = startAt(isLater ? 'beginning' : from, known, this.#counted);
+      const start = isLater ? 0 : startAt(from, known, this.#counted);
       const partition = new Partition(topic, place.number, start);
       this.#partitions.set(idOf(place), partition);
       this.#ends.set(partition, {

@@ -8,7 +8,7 @@ export interface StoredResponse {
   truncated: boolean;
   /**
    * `webhook-id`, `webhook-timestamp` and the signatures of the request that it answers, by name in
-   * lower case. A signature is no secret. Absent for a 2xx, whose receiver has nothing to ask.
+   * lower case; `***` is a signature without a time. Absent for a 2xx.
    */
   signature?: Record<string, string> | undefined;
 }

@@ -1,7 +1,7 @@
 import { compileBody, compileHeader, type RenderedText, type Template } from '../cel/template';
 import { type Failure } from '../cel/evaluation-error';
 import { messageVariables, type Variables } from '../cel/json-values';
-import { Kept, NO_ROOM } from '../cel/kept';
+import { Kept } from '../cel/kept';
 import { type Mistake } from '../cel/syntax';
 import { BUDGET, MessageBudget, spent } from '../cel/work-limit';
 import { CLOUDEVENTS_TYPE, formatBody, type Formatted } from '../model/formats/format-body';
@@ -124,7 +124,7 @@ function renderer(
     const units = budget.next();
     const price = templates.priceOf(destination);
     if (price > units) {
-      return { kind: 'failed', field: expressionOf(destination), message: NO_ROOM };
+      return { kind: 'failed', field: expressionOf(destination), message: kept.refuse() };
     }
     variables ??= messageVariables(message);
     const rendering = new Rendering(variables, units - price);

@@ -294,7 +294,10 @@ test('no call is counted twice or lost while audiences die, join and lose stores
     }
     if (running.has('b')) await kill('b');
   }
+  // With the store that it kept.
+  await start('b');
   await settled();
+  await kill('b');
 
   // Members of this audience stay members: each is sent once.
   const flips = [...known].filter(([key, { changes }]) => key.startsWith('buyers') && changes > 1);

@@ -118,7 +118,7 @@ async function arrived(ids: readonly string[]): Promise<void> {
 
 /** Returns the messages of a user that the history shows. */
 async function historyOf(from: System, userId: string): Promise<string[]> {
-  const { body } = await from.control('GET', `/deliveries?user=${userId}&limit=100`);
+  const { body } = await from.control('GET', `/deliveries?user=${userId}&limit=200`);
   return (body.data as { messageId: string }[]).map(({ messageId }) => messageId);
 }
 

@@ -224,7 +224,8 @@ test.concurrent(
   300_000,
 );
 
-test.concurrent(
+// By itself: all share what the brokers allow.
+test(
   'a throttled member of a group reads each record once',
   async () => {
     await fill(numbers.map((i) => ({ topic: 'webhooks', key: String(i), value: filler })));
@@ -252,7 +253,7 @@ test.concurrent(
   300_000,
 );
 
-test.concurrent(
+test(
   'a throttled producer writes each record once',
   async () => {
     const kafka = await throttled();

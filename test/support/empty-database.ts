@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { PGLITE_SETTINGS } from '../../services/control/history/pglite-settings';
 import { ROOT } from '../../shared/runtime/repo-root';
 import { memoryDatabase } from './database';
 
@@ -27,6 +28,7 @@ export default async function giveEmptyDatabase(): Promise<void> {
     // Another run may create it at the same time.
     const draft = `${path}.${String(process.pid)}`;
     const database = await memoryDatabase({ saveTo: draft });
+    for (const setting of PGLITE_SETTINGS) await database.query(`alter system set ${setting}`);
     // Each database that a test opens gets its own id.
     await database.query(`delete from waypost.meta where key = 'id'`);
     await database.close();

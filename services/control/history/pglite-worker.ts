@@ -5,6 +5,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { messageOf } from '../../../shared/runtime/errors';
 import { returnIdleMemory } from '../../../shared/runtime/idle-memory';
 import { type Param } from './database';
+import { PGLITE_SETTINGS } from './pglite-settings';
 
 /**
  * Runs the embedded PostgreSQL in its own thread, since a query blocks the thread it runs in. The
@@ -35,20 +36,6 @@ export type Answer =
 const STEPS_DOWN = 5;
 
 /**
- * Less than the defaults of 1 GB for the WAL and 128 MB for buffers, and enough for one writer and
- * few readers. No replica needs the WAL. A crash of the process loses nothing; a power failure of
- * the machine may.
- */
-const SETTINGS = [
-  "max_wal_size = '64MB'",
-  "min_wal_size = '32MB'",
-  "shared_buffers = '32MB'",
-  "maintenance_work_mem = '32MB'",
-  'max_wal_senders = 0',
-  "wal_level = 'minimal'",
-];
-
-/**
  * Three tenths of the default: ANALYZE then costs as much as 5,000 rows, and a partition has
  * 50,000.
  */
@@ -58,7 +45,7 @@ async function create(dir: string): Promise<void> {
   // The process ends before optimised code would pay.
   setFlagsFromString('--liftoff-only');
   const database = await PGlite.create(dir);
-  for (const setting of SETTINGS) await database.query(`alter system set ${setting}`);
+  for (const setting of PGLITE_SETTINGS) await database.query(`alter system set ${setting}`);
   await database.close();
 }
 
@@ -72,7 +59,10 @@ async function serve({ dir }: WorkerData): Promise<void> {
     else void answer(database, question);
   });
   // Only now, because the start of the system waits until the files are created and opened.
-  setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + STEPS_DOWN));
+  // Elsewhere a priority belongs to the whole process.
+  if (process.platform === 'linux') {
+    setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + STEPS_DOWN));
+  }
   returnIdleMemory();
   parentPort?.postMessage('ready');
 }

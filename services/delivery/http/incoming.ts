@@ -218,7 +218,9 @@ export class Incoming {
     }
     if (line.kind === 'unfinished' && !this.#isTooMuch) return NONE;
     const message =
-      line.kind === 'unreadable' ? line.why : 'the endpoint sent too much before its status';
+      line.kind === 'unreadable'
+        ? line.why
+        : 'the endpoint sent too much, or in too many pieces, before its status';
     this.fault = { why: 'unreadable', message };
     return undefined;
   }

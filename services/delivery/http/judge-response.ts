@@ -12,7 +12,7 @@ import {
 } from '../../../shared/model/classify-response';
 import { NOT_STORED, type StoredResponse } from '../../../shared/model/stored-response';
 import { type EndpointResponse, headerOf, type ResponseHeaders, type SendResult } from './exchange';
-import { formsOf, MOST_SECRETS, redact, redactLocation } from './redact';
+import { formsOf, MASK, MOST_SECRETS, redact, redactLocation } from './redact';
 import { type Signal } from '../lanes/job';
 
 /**
@@ -158,11 +158,22 @@ function storedPart({ headers, body, truncated, signature }: EndpointResponse): 
   return stored;
 }
 
-/** Returns the headers of a signature by name. */
+/** The headers of Standard Webhooks. Their signature holds for five minutes at its receiver. */
+const SHOWN_SIGNATURE: ReadonlySet<string> = new Set([
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+]);
+
+/**
+ * Returns the headers of a signature by name. One of the body alone holds for ever: beside the body,
+ * it would let every reader send the event again. So it is masked.
+ */
 function namedSignature(entries: readonly string[]): Record<string, string> {
   const named: Record<string, string> = {};
   for (let i = 0; i + 1 < entries.length; i += 2) {
-    named[(entries[i] ?? '').toLowerCase()] = entries[i + 1] ?? '';
+    const name = (entries[i] ?? '').toLowerCase();
+    named[name] = SHOWN_SIGNATURE.has(name) ? (entries[i + 1] ?? '') : MASK;
   }
   return named;
 }

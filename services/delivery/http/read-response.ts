@@ -13,14 +13,14 @@ export const MOST_HEAD_BYTES = 32 * 1024;
 /** Lines of a head. Real ones have fewer than a hundred, and each costs the parsers time. */
 export const MOST_HEAD_LINES = 128;
 /**
- * Reads of the socket for a head, and again for a body: so many, and one more for each so many
- * bytes, since a packet of a real body holds more. A read costs the event loop as much as a small
- * response, and a head is looked at again with each.
+ * Reads of the socket that a head may take, however small, and a body again. A read costs the event
+ * loop as much as a small response, and a head is looked at again with each.
  */
-const FREE_READS = 16;
+const FREE_READS = 32;
+/** A further read must bring so many bytes, on average: the packets of a long body hold more. */
 const BYTES_PER_READ = 512;
 
-/** Returns whether a response arrives in more reads than a receiver needs that sends nothing else. */
+/** Returns whether the reads of a head or of a body bring too few bytes. */
 export function isTrickle(reads: number, bytes: number): boolean {
   return reads > FREE_READS + bytes / BYTES_PER_READ;
 }

@@ -4,7 +4,7 @@
  * Kafka and in the history's database.
  */
 
-const MASK = '***';
+export const MASK = '***';
 /** Shorter texts occur by chance in every response, and are too short to be a secret. */
 const LEAST_LENGTH = 4;
 /**

@@ -10,8 +10,8 @@ import { ByteReader, ByteWriter } from '../protocol/bytes';
  * It also corrects how kafkajs ends a connection (2.2.4). `disconnect` ends the socket that the
  * connection has at the end of a wait, which may be a new one, and a late end of the old socket
  * closes the new one. Each further `disconnect` adds a listener to a socket that is closed. Two
- * callers of `connect` open two sockets. Half an answer that a broken socket
- * has left becomes the beginning of the next answer.
+ * callers of `connect` open two sockets. Half an answer that a broken socket has left becomes the
+ * beginning of the next answer.
  */
 
 /** The used part of kafkajs's Connection. The same object connects again after it was closed. */
@@ -167,7 +167,7 @@ export class Wire {
     connection.requestQueue.rejectAll(error);
     await this.#disconnect();
     socket?.destroy();
-    connection.socket = null;
+    if (connection.socket === socket) connection.socket = null;
     connection.chunks = [];
     connection.bytesBuffered = 0;
     connection.bytesNeeded = SIZE_BYTES;

@@ -154,8 +154,7 @@ export class Leaders {
     const { low, high } = await this.boundsOf(place);
     if (last === undefined) return high;
     const later = await this.#offset(place, last.timestamp + 1);
-    const leader = this.of(place);
-    if (!leader) throw new Error(`${idOf(place)} has no leader`);
+    const leader = this.#leaderOf(place);
     const at = { ...place, leaderEpoch: leader.epoch };
     const epoch = await this.brokers.epochEnd(leader.node, at, last.epoch);
     if (!epoch || epoch.errorCode !== 0) {
@@ -166,9 +165,19 @@ export class Leaders {
   }
 
   async #offset(place: TopicPartition, atMs: number): Promise<number> {
-    const offset = (await this.offsets([place], atMs)).get(idOf(place));
-    if (offset === undefined) throw new Error(`the leader of ${idOf(place)} names no offset`);
-    return offset;
+    const leader = this.#leaderOf(place);
+    const at = { ...place, leaderEpoch: leader.epoch };
+    const [found] = await this.brokers.listOffsets(leader.node, [at], atMs);
+    if (!found || found.errorCode !== 0) {
+      throw new Error(`${idOf(place)} has no offsets (error ${String(found?.errorCode)})`);
+    }
+    return found.offset;
+  }
+
+  #leaderOf(place: TopicPartition): Leader {
+    const leader = this.of(place);
+    if (!leader) throw new Error(`${idOf(place)} has no leader`);
+    return leader;
   }
 }
 

@@ -4,6 +4,8 @@ import { NO_ROOM } from '../../../shared/cel/kept';
 import { rendererOf } from '../../../shared/render/render-request';
 import { type Destination } from '../../../shared/model/config';
 import { type Message } from '../../../shared/model/message';
+import { metrics } from '../../../shared/telemetry/metrics';
+import { renderMetrics } from '../../../shared/telemetry/prometheus';
 import { aDestination } from '../../support/factories';
 
 /** What expressions cost for which a process has no memory left. */
@@ -55,14 +57,28 @@ function routed(destinations: readonly Destination[]) {
   return { outcomes, costly, compiled: compile.mock.calls.length };
 }
 
-test('a filter that cannot be kept, and takes too much to compile for a message, is not compiled again', () => {
+/** How often an expression was compiled again or refused. */
+async function anew(): Promise<number> {
+  const name = 'waypost_expressions_compiled_anew_total ';
+  const line = (await renderMetrics(metrics)).split('\n').find((each) => each.startsWith(name));
+  return Number(line?.slice(name.length));
+}
+
+test('a filter that cannot be kept, and takes too much to compile for a message, is refused', async () => {
   routed([...large, ...small]);
+  const before = await anew();
   const { outcomes, costly, compiled } = routed([...small, ...large]);
   expect(compiled).toBe(0);
   expect(outcomes.slice(0, small.length)).toEqual(small.map(() => true));
   const refused = outcomes.filter((outcome) => outcome === NO_ROOM).length;
   expect(refused).toBeGreaterThan(large.length - 3);
   expect(costly).toHaveBeenCalledTimes(refused);
+  expect(await anew()).toBe(before + refused);
+});
+
+test('a process that asks now and then says what the router does, whatever memory it has', () => {
+  routed([...small, ...large]);
+  expect(large.map((each) => filtersOf(message)(each))).toEqual(large.map(() => true));
 });
 
 test('a smaller one pays for it out of its own limit, and the destination is told of', () => {

@@ -17,7 +17,8 @@ beforeAll(async () => {
   control = await controlUnderTest({ database });
   control.clock.now = new Date(at(60));
   for (const name of ['Zebra', 'äther', 'Alpha 2', 'alpha 10', 'Beta', 'Beta']) {
-    ids[name] ??= (await control.destination({ name, enabled: name !== 'Zebra' })).id as string;
+    const { id } = await control.destination({ name, enabled: name !== 'Zebra' });
+    ids[name] ??= id as string;
   }
   const lost = (n: number) =>
     aDeath({ delivery: `dlv_${String(n)}`, destination: ids['Alpha 2']!, at: at(n) });

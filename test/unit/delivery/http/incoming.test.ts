@@ -65,14 +65,14 @@ test.each([
     [CHUNKED, ...Array<string>(1_000).fill('1\r\nx\r\n')],
     CHUNKED.length,
     'reads',
-    CHUNKED.length + 17 * 6,
+    CHUNKED.length + 33 * 6,
   ],
   [
     'a head that trickles',
     [OK, ...Array<string>(1_000).fill('a: b\r\n')],
     Infinity,
     'header_size',
-    OK.length + 16 * 6,
+    OK.length + 32 * 6,
   ],
 ])('%s costs a bounded part of it', (_, reads, headBytes, ended, most) => {
   const passed = pass(reads, headBytes);
@@ -98,8 +98,8 @@ test.each([
     OK.length + 25,
   ],
   [
-    'a body in a dozen flushes',
-    [`${OK}content-length: 12\r\n\r\n`, ...Array<string>(12).fill('x')],
+    'a body in thirty flushes',
+    [`${OK}content-length: 30\r\n\r\n`, ...Array<string>(30).fill('x')],
     OK.length + 22,
   ],
 ])('%s passes unchanged', (_, reads, headBytes) => {

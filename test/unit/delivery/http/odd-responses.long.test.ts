@@ -166,6 +166,7 @@ test.each<[name: string, treatment: Treatment, body: string, oddities: string[]]
     'ok',
     ['chunk_syntax'],
   ],
+  ['a byte at a time', writes(Array.from(PLAIN)), '', ['header_size']],
   ['an unasked 100', writes([CONTINUE, PLAIN]), 'ok', ['interim']],
   ['an unasked 100 in the same packet', writes([CONTINUE + PLAIN]), 'ok', ['interim']],
 ])(
@@ -221,7 +222,7 @@ test.each<[name: string, treatment: Treatment, message: string]>([
   [
     'an interim response whose header does not end',
     floods('HTTP/1.1 102 P\r\na: ', 'b'),
-    'too much before its status',
+    'too much, or in too many pieces, before its status',
   ],
   ['empty lines without end', floods('', '\r\n'), 'byte 65 of the response (0x0d)'],
   [
