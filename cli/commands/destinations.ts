@@ -182,7 +182,7 @@ function addWebhookSwitches(destinations: Group): void {
   destinations.leaf(
     'enable-webhook <destination> <webhook>',
     {
-      summary: 'Switch a URL on again, and show what was lost while it was off',
+      summary: 'Switch a URL on again, and show what died while it was off',
       example: 'destinations enable-webhook "My hook" https://example.com/hook',
       more: 'Give the URL, or the id that destinations show --json has.',
     },
@@ -194,8 +194,8 @@ function addWebhookSwitches(destinations: Group): void {
       const { lostSince, count } = data;
       print.thing(data, [
         ['webhook', body.webhook],
-        ['lost', count ?? 'unknown: the history is away'],
-        ['lost since', lostSince ?? undefined],
+        ['dead', count ?? 'unknown: the history is away'],
+        ['dead since', lostSince ?? undefined],
       ]);
       if (lostSince === null || count === 0) return;
       print.note(

@@ -220,7 +220,7 @@ export const DESTINATION_OPERATIONS = {
     }),
   },
   'POST /destinations/{id}/enable-webhook': {
-    summary: 'Switch a URL of a destination on again, and count what was lost meanwhile',
+    summary: 'Switch a URL of a destination on again, and count what died meanwhile',
     ok: [200, 'EnabledWebhook'],
     body: webhookChoice,
     conditional: true,

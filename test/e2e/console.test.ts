@@ -705,6 +705,15 @@ async function makeSubjects(): Promise<Subjects> {
   };
 }
 
+/** Other tests begin without audiences and traits. */
+async function removeSubjects({ audience, trait }: Subjects): Promise<void> {
+  await stage.system.control('DELETE', `/audiences/${audience}`);
+  await stage.system.control('DELETE', `/computed-traits/${trait}`);
+}
+
+/** Pages that only administrators use. */
+const FOR_ADMINS = /^\/(connect|tokens|audit|alerts|deletions)/;
+
 /** Drags the mouse over a part of a chart: by default over the middle. */
 async function drag(chart: Locator, from = 0.4, to = 0.6): Promise<void> {
   const box = (await chart.locator('.recharts-wrapper, [role=img]').first().boundingBox())!;
@@ -722,6 +731,7 @@ story(
     const { page } = tab;
     await page.goto(at('/?span=1h'));
     await eventually(async () => expect(await page.locator('.charts figure').count()).toBe(4));
+    await page.getByText(/^[1-9]\d* accepted, \d+ rejected/).waitFor();
     const chart = page.locator('figure').filter({ hasText: /^Deliveries/ });
     const shown = page.locator('.charts [class*=tooltipLabel]');
     await eventually(async () => {
@@ -768,6 +778,7 @@ story(
       name: 'Support',
       role: 'read_only',
     });
+    const subjects = await makeSubjects();
     // Signing out ends a session for good, and the other tests share theirs.
     await tab.close();
     tab = await openTab(browser);
@@ -817,11 +828,14 @@ story(
     await openMenu(/^Signed in/);
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await enter(token.token);
-    const { id: destination } = hooks.crm;
-    for (const path of ['', `destinations/${destination}`, `sources/${shop.id}`, 'audiences/new']) {
-      await page.goto(at(`/${path}`));
-      await page.getByRole('heading', { level: 1 }).waitFor();
-    }
+    const pages = consolePages(subjects).filter(({ path }) => !FOR_ADMINS.test(path));
+    await inTabs(pages, (own) => async ({ path }) => {
+      await own.page.goto(at(path));
+      await own.page.getByRole('heading', { level: 1 }).waitFor();
+      await eventually(async () => expect(await own.page.locator('.skeletons').count()).toBe(0));
+      expect([path, own.complaints]).toEqual([path, []]);
+    });
+    await removeSubjects(subjects);
     await page.goto(at(`/destinations/${hooks.ledger.id}/settings`));
     await openSection(page, 'Request');
     await eventually(async () => expect(await page.getByLabel('Method').isDisabled()).toBe(true));
@@ -868,9 +882,7 @@ story(
         expect(own.complaints).toEqual([]);
       };
     });
-    // Other tests begin without any.
-    await stage.system.control('DELETE', `/audiences/${subjects.audience}`);
-    await stage.system.control('DELETE', `/computed-traits/${subjects.trait}`);
+    await removeSubjects(subjects);
     expect(found).toEqual([]);
   },
   MINUTES,

@@ -95,40 +95,68 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Formats the value of a field for people. It never shows secrets and header values. */
 export function fieldInWords(field: string, value: unknown): string {
   if (value === null || value === undefined) return UNSET[field] ?? words.none;
+  if (typeof value !== 'string') return valueInWords(value);
+  return field === 'proxy' ? withoutLogin(value) : (VALUES[field]?.[value] ?? valueInWords(value));
+}
+
+function valueInWords(value: unknown): string {
   if (typeof value === 'boolean') return value ? words.yes : words.no;
   if (value === HIDDEN) return words.isSet;
   if (Array.isArray(value)) {
     return value.length === 0 ? words.none : value.map(itemInWords).join(', ');
   }
-  if (typeof value === 'object') return partsInWords(value);
-  const shown = typeof value === 'string' ? value : JSON.stringify(value);
-  return field === 'proxy' ? withoutLogin(shown) : (VALUES[field]?.[shown] ?? shown);
+  if (typeof value === 'object' && value !== null) return partsInWords(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** `{maxEvents: 10, maxWait: '1s'}` → `maxEvents: 10; maxWait: 1s` */
+/** `{maxEvents: 10, maxWait: '1s', maxBytes: null}` → `maxEvents: 10; maxWait: 1s` */
 function partsInWords(parts: object): string {
   return Object.entries(parts)
-    .map(([name, value]) => `${name}: ${fieldInWords(name, value)}`)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name}: ${valueInWords(value)}`)
     .join('; ');
 }
+
+/** Returns whether a value of the audit trail contains a secret, which may be what changed. */
+export function hidesSecret(value: unknown): boolean {
+  return JSON.stringify(value).includes(`"${HIDDEN}"`);
+}
+
+const OFF = text.endpoint.webhookSwitches.off;
 
 interface WebhookFields {
   id?: string;
   /** absent in the audit trail; null: it cannot be decrypted */
   url?: string | null;
+  /** the URL in the audit trail; `***`: it is unknown */
+  address?: string;
+  origin?: string;
   headers?: Record<string, unknown>;
-  auth?: { type: string } | null;
+  /** what else is no secret: who authenticates */
+  auth?: { type: string; username?: string; name?: string; clientId?: string } | null;
   tls?: object | null;
+  disabled?: { reason: keyof typeof OFF } | null;
 }
 
 function itemInWords(item: unknown): string {
   if (typeof item !== 'object' || item === null) return String(item);
   if (!('url' in item || 'headers' in item)) return partsInWords(item);
-  const { id = '', url = id, headers, auth, tls } = item as WebhookFields;
+  const {
+    id = '',
+    origin = id,
+    address = HIDDEN,
+    url = address === HIDDEN ? origin : address,
+    headers,
+    auth,
+    tls,
+    disabled,
+  } = item as WebhookFields;
   const parts = compact([
     ...Object.keys(headers ?? {}),
-    auth ? auth.type : undefined,
+    auth?.type,
+    auth?.username ?? auth?.name ?? auth?.clientId,
     tls ? 'tls' : undefined,
+    disabled ? OFF[disabled.reason] : undefined,
   ]);
   return `${url ?? words.unreadable}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
 }

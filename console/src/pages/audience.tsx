@@ -103,12 +103,9 @@ function Loaded<T extends Definition>({ kind, read, Edit, upload }: Props<T>) {
           <Syncs {...shown} />
         </Stack>
       )}
-      {tab === 'members' && (
-        <Stack>
-          {upload}
-          <Members {...shown} />
-        </Stack>
-      )}
+      {/* Hidden and not left out: an upload goes on, and its outcome is shown on return. */}
+      {upload && <div hidden={tab !== 'members'}>{upload}</div>}
+      {tab === 'members' && <Members {...shown} />}
       {tab === 'settings' && <Settings kind={kind} read={read} Edit={Edit} />}
       {tab === 'changes' && <Changes entry={id} />}
     </Page>

@@ -9,6 +9,7 @@ import {
   DESTINATION_LABELS,
   fieldInWords,
   type FieldNames,
+  hidesSecret,
   TRAIT_LABELS,
 } from '../destination/conflict';
 import { useNamed } from '../destination/save';
@@ -160,6 +161,7 @@ function Row({ change }: { change: Change }) {
           name={names[field] ?? field}
           from={change.action === 'created' ? undefined : fieldInWords(field, from)}
           to={change.action === 'deleted' ? undefined : fieldInWords(field, to)}
+          hidden={hidesSecret([from, to])}
         />
       ))}
     </ul>
@@ -200,13 +202,15 @@ interface DifferenceProps {
   /** undefined: there was no entry before, or is none after */
   from: string | undefined;
   to: string | undefined;
+  /** one of the values contains a secret */
+  hidden: boolean;
 }
 
-function Difference({ field, name, from, to }: DifferenceProps) {
+function Difference({ field, name, from, to, hidden }: DifferenceProps) {
   const values = compact([from, to]);
   const named = useNamed(field, values);
   // Of a secret the trail says no more.
-  const isSecret = values.length === 2 && from === to;
+  const isSecret = hidden && values.length === 2 && from === to;
   return (
     <li className="break">
       {name}: {isSecret ? words.changed : values.map(named).join(' → ')}

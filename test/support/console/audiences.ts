@@ -208,6 +208,11 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     const members = page.getByRole('region', { name: 'Members', exact: true });
     await members.getByRole('cell', { name: 'dan', exact: true }).waitFor({ timeout: LONG_MS });
     await isGoodEverywhere();
+    const tabs = page.getByRole('navigation', { name: 'Parts' });
+    await tabs.getByRole('link', { name: 'Settings' }).click();
+    await page.getByText('2 members uploaded').waitFor({ state: 'hidden' });
+    await tabs.getByRole('link', { name: 'Members' }).click();
+    await page.getByText('2 members uploaded').waitFor();
 
     stage.sink.clear();
     await page.goto(`${stage.system.controlUrl}/audiences/traits`);

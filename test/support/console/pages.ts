@@ -25,6 +25,8 @@ export interface ConsolePage {
 const ROW = 'tbody tr';
 const FIELD = 'form input, form textarea';
 const HEADING = 'main h1';
+/** a member, or that there is none */
+const MEMBER = `main section ${ROW}, main section [role=status] p:not(:empty)`;
 
 export function consolePages(of: Subjects): ConsolePage[] {
   const destination = `/destinations/${of.destination}`;
@@ -65,7 +67,7 @@ export function consolePages(of: Subjects): ConsolePage[] {
     { path: '/audiences/traits/new', first: FIELD },
     ...definitions.flatMap((definition) => [
       { path: definition, first: '.figures' },
-      { path: `${definition}/members`, first: 'main section' },
+      { path: `${definition}/members`, first: MEMBER },
       { path: `${definition}/settings`, first: FIELD },
       { path: `${definition}/changes`, first: ROW },
     ]),

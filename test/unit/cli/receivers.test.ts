@@ -43,20 +43,20 @@ const run = (...argv: string[]) =>
 describe('destinations enable-webhook', () => {
   const ENABLE = 'POST /destinations/dst_1/enable-webhook';
 
-  test('switches the URL on by its id, and says how to send again what was lost', async () => {
+  test('switches the URL on by its id, and says how to send again what died', async () => {
     answers[ENABLE] = { lostSince: AT, count: 3 };
     const { code, out, err } = await run('destinations', 'enable-webhook', 'dst_1', URL_OF_HOOK);
     expect(code).toBe(0);
     expect(requests).toContainEqual([ENABLE, { webhook: 'whk_2' }]);
-    expect(out).toMatch(/webhook +whk_2\nlost +3\nlost since +2026-01-01T10:00:00.000Z/);
+    expect(out).toMatch(/webhook +whk_2\ndead +3\ndead since +2026-01-01T10:00:00.000Z/);
     expect(out + err).toContain(
       `waypost replay all --destination dst_1 --status dead --since ${AT}`,
     );
   });
 
   test.each([
-    ['nothing was lost', { lostSince: AT, count: 0 }, /lost +0\n/],
-    ['it was on', { lostSince: null, count: 0 }, /lost +0\n/],
+    ['nothing died', { lostSince: AT, count: 0 }, /dead +0\n/],
+    ['it was on', { lostSince: null, count: 0 }, /dead +0\n/],
   ])('offers no replay if %s', async (_, answer, said) => {
     answers[ENABLE] = answer;
     const { code, out, err } = await run('destinations', 'enable-webhook', 'dst_1', 'whk_2');
@@ -68,7 +68,7 @@ describe('destinations enable-webhook', () => {
   test('says so if the history is away', async () => {
     answers[ENABLE] = { lostSince: AT, count: null };
     const { out, err } = await run('destinations', 'enable-webhook', 'dst_1', 'whk_2');
-    expect(out).toMatch(/lost +unknown: the history is away\n/);
+    expect(out).toMatch(/dead +unknown: the history is away\n/);
     expect(out + err).toContain('waypost replay all');
   });
 });

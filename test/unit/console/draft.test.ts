@@ -11,6 +11,7 @@ import {
   DESTINATION_LABELS,
   differences,
   fieldInWords,
+  hidesSecret,
 } from '../../../console/src/destination/conflict';
 import { alertsDraftOf, alertsPatch, alertsProblems } from '../../../console/src/alerts/draft';
 import { type Alerts } from '../../../shared/api/operations';
@@ -166,6 +167,13 @@ describe('a conflict', () => {
   });
 });
 
+const WEBHOOK = {
+  id: 'whk_1',
+  origin: 'https://a.example',
+  address: '***',
+  headers: { 'X-Key': '***' },
+};
+
 test.each<[string, unknown, string]>([
   ['enabled', true, 'yes'],
   ['filter', null, 'none'],
@@ -179,13 +187,28 @@ test.each<[string, unknown, string]>([
   ['types', [], 'none'],
   ['types', ['track', 'page'], 'track, page'],
   ['retry', { delays: ['5s', '1m'], window: '4h' }, 'delays: 5s, 1m; window: 4h'],
+  ['retry', { delays: null, window: null, timeout: '9s', on: null }, 'timeout: 9s'],
+  ['webhooks', [{ ...WEBHOOK, address: 'https://a.example/x' }], 'https://a.example/x (X-Key)'],
+  ['webhooks', [WEBHOOK], 'https://a.example (X-Key)'],
+  ['webhooks', [{ id: 'whk_1', address: '***', headers: {} }], 'whk_1'],
+  ['webhooks', [{ id: 'whk_1', url: null, headers: {} }], 'unreadable'],
   [
     'webhooks',
-    [{ id: 'whk_1', address: '***', headers: { 'X-Key': '***' }, auth: { type: 'bearer' } }],
-    'whk_1 (X-Key, bearer)',
+    [{ ...WEBHOOK, auth: { type: 'basic', username: 'kim', password: '***' } }],
+    'https://a.example (X-Key, basic, kim)',
+  ],
+  [
+    'webhooks',
+    [{ ...WEBHOOK, disabled: { at: '2026-01-01T00:00:00.000Z', reason: 'gone' } }],
+    'https://a.example (X-Key, Off: its receiver answered 410 (Gone))',
   ],
 ])('%s %j of the audit trail in words', (field, value, expected) => {
   expect(fieldInWords(field, value)).toBe(expected);
+});
+
+test('a value of the audit trail hides a secret where *** is in its place', () => {
+  expect(hidesSecret([[WEBHOOK], [WEBHOOK]])).toBe(true);
+  expect(hidesSecret([{ ca: 'a' }, { ca: 'b' }])).toBe(false);
 });
 
 describe('a draft of alerts', () => {
