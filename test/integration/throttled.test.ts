@@ -225,49 +225,41 @@ test.concurrent(
 );
 
 // By itself: all share what the brokers allow.
-test(
-  'a throttled member of a group reads each record once',
-  async () => {
-    await fill(numbers.map((i) => ({ topic: 'webhooks', key: String(i), value: filler })));
-    const kafka = await throttled();
-    const read: number[] = [];
-    const consumption = await kafka.consume({
-      group: 'throttled',
-      topics: ['webhooks'],
-      onRecord: (record) => {
-        read.push(record.offset);
-        record.done();
-        return 'accepted';
-      },
-      onFatal,
-    });
-    await eventually(() => expect(read.length).toBeGreaterThanOrEqual(RECORDS), {
-      deadlineMs: 240_000,
-    });
-    await eventually(async () =>
-      expect(await kafka.committed('throttled', 'webhooks')).toEqual([RECORDS]),
-    );
-    await consumption.stop(5_000);
-    expect(read).toEqual(numbers);
-  },
-  300_000,
-);
+test('a throttled member of a group reads each record once', async () => {
+  await fill(numbers.map((i) => ({ topic: 'webhooks', key: String(i), value: filler })));
+  const kafka = await throttled();
+  const read: number[] = [];
+  const consumption = await kafka.consume({
+    group: 'throttled',
+    topics: ['webhooks'],
+    onRecord: (record) => {
+      read.push(record.offset);
+      record.done();
+      return 'accepted';
+    },
+    onFatal,
+  });
+  await eventually(() => expect(read.length).toBeGreaterThanOrEqual(RECORDS), {
+    deadlineMs: 240_000,
+  });
+  await eventually(async () =>
+    expect(await kafka.committed('throttled', 'webhooks')).toEqual([RECORDS]),
+  );
+  await consumption.stop(5_000);
+  expect(read).toEqual(numbers);
+}, 300_000);
 
-test(
-  'a throttled producer writes each record once',
-  async () => {
-    const kafka = await throttled();
-    const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-    // Not more at once than ingest would gather into a request.
-    for (let i = 0; i < RECORDS; i += BATCH) {
-      await producer.send(
-        numbers
-          .slice(i, i + BATCH)
-          .map((number) => ({ topic: 'attempts', key: String(number), value: filler })),
-      );
-    }
-    await producer.close(1_000);
-    expect(await kafka.ranges('attempts')).toMatchObject([{ low: 0, high: RECORDS }]);
-  },
-  300_000,
-);
+test('a throttled producer writes each record once', async () => {
+  const kafka = await throttled();
+  const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+  // Not more at once than ingest would gather into a request.
+  for (let i = 0; i < RECORDS; i += BATCH) {
+    await producer.send(
+      numbers
+        .slice(i, i + BATCH)
+        .map((number) => ({ topic: 'attempts', key: String(number), value: filler })),
+    );
+  }
+  await producer.close(1_000);
+  expect(await kafka.ranges('attempts')).toMatchObject([{ low: 0, high: RECORDS }]);
+}, 300_000);
