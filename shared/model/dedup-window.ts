@@ -134,6 +134,12 @@ export function createDedupWindow(options: { maxIds?: number; keepMs?: number } 
       // The first position stays: later copies are duplicates, and the first record read again is
       // not.
       if (known !== NONE && isLive(known, second) && isKnown(known, ref)) return;
+      // A row of its own would be forgotten before the later one, and the hash with it.
+      if (known !== NONE && at(rows.second, known) > second) {
+        rows.partition[known] = ref.partition;
+        rows.offset[known] = ref.offset;
+        return;
+      }
       // Two for each new entry: expired entries disappear over time, and no single call pays for an
       // hour's worth.
       for (let n = 0; n < 2 && size > 0 && !isLive(ages.earliest, second); n++) {

@@ -119,6 +119,15 @@ describe('the deduplication window', () => {
     expect(known).toEqual([50, 30, 40]);
   });
 
+  test('an id that is met again at an earlier time counts as long as at the later one', () => {
+    const seen = createDedupWindow({ maxIds: 2 });
+    seen.remember(at(5), 120_000);
+    seen.remember(at(3), 0);
+    seen.remember(at(0, 0, 'other'), 120_000);
+    seen.remember(at(0, 0, 'another'), 60_000);
+    expect(seen.isDuplicate(at(9), 120_000)).toBe(true);
+  });
+
   test('takes no room for a record that is read again', () => {
     const seen = createDedupWindow();
     seen.remember(at(5), 0);
@@ -157,6 +166,12 @@ describe('the deduplication window', () => {
       isDuplicate: (s: MessageRef, nowS: number) => (find(s, nowS)?.offset ?? Infinity) < s.offset,
       remember(s: MessageRef, atS: number) {
         if ((find(s, atS)?.offset ?? Infinity) <= s.offset) return;
+        const later = list.findLast((entry) => entry.key === key(s) && entry.second > atS);
+        if (later) {
+          later.partition = s.partition;
+          later.offset = s.offset;
+          return;
+        }
         for (let n = 0; n < 2 && list.length > 0; n++) {
           const first = list.find(({ second }) => Math.floor(second / 60) === earliest())!;
           if (atS - first.second > keepS) forgetEarliest();
@@ -202,7 +217,7 @@ describe('the deduplication window', () => {
           }
         },
       ),
-      { numRuns: cases(500) },
+      { numRuns: cases(5_000) },
     );
   });
 });
