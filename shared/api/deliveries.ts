@@ -136,7 +136,7 @@ const url = z.object({
         .meta({
           description:
             '`webhook-id`, `webhook-timestamp` and the signatures of the request, as they were ' +
-            'sent. Absent for a 2xx',
+            'sent; `***` for a signature without a time. Absent for a 2xx',
         }),
     })
     .optional()

@@ -17,8 +17,8 @@ const HISTORY = join(ROOT, 'services', 'control', 'history');
 const PGLITE = join(ROOT, 'node_modules', '@electric-sql', 'pglite', 'package.json');
 
 /**
- * Runs before the tests; jest calls it for unit tests. Creates the archive if the code of the history has
- * changed.
+ * Runs before the tests; jest calls it for unit tests. Creates the archive if the code of the
+ * history has changed.
  */
 export default async function giveEmptyDatabase(): Promise<void> {
   const name = `empty-history-${fingerprint()}.tar`;
