@@ -87,6 +87,7 @@ while True:
 `;
 
 export interface TlsPeer {
+  pid: number;
   origin: string;
   certificate: Certificate;
   close(): void;
@@ -108,6 +109,7 @@ export async function startTlsPeer({
   );
   const [port] = (await once(server.stdout!, 'data')) as [Buffer];
   return {
+    pid: server.pid!,
     origin: `https://localhost:${port.toString().trim()}`,
     certificate,
     close: () => void server.kill(),
