@@ -59,11 +59,17 @@ const BACKSLASH = 0x5c;
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  if (!LONG_NUMBER.test(text) && !LARGE_EXPONENT.test(text) && !BARE_NUMBER.test(text)) {
-    return value;
-  }
+  if (!mayHoldExactNumbers(text) && !BARE_NUMBER.test(text)) return value;
   const tagged = withTags(text);
   return tagged === text ? value : withExactNumbers(JSON.parse(tagged));
+}
+
+/**
+ * Whether an object or array in the text may hold an exact number. If not, `JSON.parse` reads each
+ * of them as `parseJson` does.
+ */
+export function mayHoldExactNumbers(text: string): boolean {
+  return LONG_NUMBER.test(text) || LARGE_EXPONENT.test(text);
 }
 
 /**

@@ -82,7 +82,7 @@ export const WHOLE: Sizes = {
     seconds: 30,
   },
   early: { count: 100_000, perSecond: 200, warmUpSeconds: 60, seconds: 60 },
-  hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 20, seconds: 30 },
+  hostile: { loadPercent: 30, perSecond: 50, capacitySeconds: 20, seconds: 30 },
   filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
   values: { rounds: 60 },
   usage: {
@@ -126,7 +126,7 @@ export const QUICK: Sizes = {
   },
   waiting: { ...WHOLE.waiting, count: 20_000, perSecond: 100, seconds: 12 },
   early: { count: 5_000, perSecond: 100, warmUpSeconds: 10, seconds: 10 },
-  hostile: { loadPercent: 60, perSecond: 50, capacitySeconds: 10, seconds: 10 },
+  hostile: { loadPercent: 30, perSecond: 50, capacitySeconds: 10, seconds: 10 },
   filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
   values: { rounds: 20 },
   usage: { ...WHOLE.usage, destinations: 2_000, busy: 200, warmUpSeconds: 10, seconds: 20 },

@@ -75,7 +75,11 @@ const KEYS: ReadonlySet<string> = new Set([
   'sentAt',
   'writeKey',
 ]);
-const KEY_LENGTHS: ReadonlySet<number> = new Set([...KEYS].map(({ length }) => length));
+/** One number for the length and the first byte of a key. */
+const shapeOf = (length: number, first: number) => 256 * length + first;
+const KEY_SHAPES: ReadonlySet<number> = new Set(
+  [...KEYS].map((key) => shapeOf(key.length, key.charCodeAt(0))),
+);
 
 type Token = 'start' | 'open' | 'close' | 'comma' | 'colon' | 'string' | 'word';
 
@@ -345,7 +349,8 @@ class CallFinder {
 
   #maySpellKey(start: number, end: number): boolean {
     if (end - start > LONGEST_KEY) return false;
-    if (KEY_LENGTHS.has(end - start) || this.#isCutOff(start)) return true;
+    const shape = shapeOf(end - start, this.#bytes[start] ?? 0);
+    if (KEY_SHAPES.has(shape) || this.#isCutOff(start)) return true;
     for (let at = start; at < end; at++) if (this.#bytes[at] === BACKSLASH) return true;
     return false;
   }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { parseJson } from '../../../shared/json/json';
+import { mayHoldExactNumbers, parseJson } from '../../../shared/json/json';
 import { type CallType, type Json } from '../../../shared/model/message';
 import { excerptOf } from './excerpt';
 import { type FoundCall, type LostPiece } from './call-pieces';
@@ -30,6 +30,11 @@ import { withNulls } from './with-nulls';
 
 /** The object of the envelope, and its array. */
 const ENVELOPE_LEVELS = 2;
+/**
+ * An error of the parser costs as much as reading a hundred bytes. The calls behind so many that
+ * cannot be parsed are not tried.
+ */
+const MOST_UNREADABLE = 1_000;
 /** In place of a `sentAt` that cannot be read: any value that is no time. */
 const NO_TIME: Json = false;
 
@@ -123,6 +128,9 @@ class PieceReader {
   readonly #isUtf8: boolean;
   /** The body holds what `withNulls` looks for, which costs as much as parsing a small call. */
   readonly #mayHoldNoNumbers: boolean;
+  /** Looked for once: in each small call it would cost as much as parsing. */
+  readonly #parse: (text: string) => unknown;
+  #unreadable = 0;
   /** of the calls that were parsed */
   #containers = 0;
   #keys = 0;
@@ -133,6 +141,7 @@ class PieceReader {
   ) {
     this.#isUtf8 = isUtf8(body);
     this.#mayHoldNoNumbers = body.includes('NaN') || body.includes('Infinity');
+    this.#parse = mayHoldExactNumbers(body.toString('latin1')) ? parseJson : JSON.parse;
   }
 
   call(piece: FoundCall | LostPiece): { call: Json } | FoundFault {
@@ -158,8 +167,17 @@ class PieceReader {
         `A body may have at most ${containers} objects and arrays and ${keys} keys.`,
       );
     }
+    if (this.#unreadable === MOST_UNREADABLE) {
+      return callFault(
+        'unreadable',
+        `The call was not read: ${MOST_UNREADABLE} calls before it are not valid JSON.`,
+      );
+    }
     const call = this.#value(piece.range);
-    if (call === 'unreadable') return callFault('unreadable', 'The call is not valid JSON.');
+    if (call === 'unreadable') {
+      this.#unreadable++;
+      return callFault('unreadable', 'The call is not valid JSON.');
+    }
     if (call === 'invalid_encoding') return INVALID_ENCODING;
     this.#containers += piece.containers;
     this.#keys += piece.keys;
@@ -222,7 +240,7 @@ class PieceReader {
       // The stack of an error costs more than parsing a call, and 2,500 of them can fail.
       Error.stackTraceLimit = 0;
       const text = trimmed(this.body.toString('utf8', start, end));
-      return { call: parseJson(this.#mayHoldNoNumbers ? withNulls(text) : text) as Json };
+      return { call: this.#parse(this.#mayHoldNoNumbers ? withNulls(text) : text) as Json };
     } catch {
       return 'unreadable';
     } finally {

@@ -1,3 +1,5 @@
+import { BACKSLASH, QUOTE } from './json-bytes';
+
 const NOT_A_NUMBER = /-?(?:NaN|Infinity)/g;
 const BEFORE_VALUE = /[[,:\s]/;
 const AFTER_VALUE = /[\]},\s]/;
@@ -15,9 +17,9 @@ export function withNulls(text: string): string {
     const start = match.index;
     const end = start + match[0].length;
     for (; at < start; at++) {
-      const character = text[at];
-      if (character === '"') inString = !inString;
-      else if (character === '\\' && inString) at++;
+      const character = text.charCodeAt(at);
+      if (character === QUOTE) inString = !inString;
+      else if (character === BACKSLASH && inString) at++;
     }
     if (inString || at > start || !standsAlone(text, start, end)) continue;
     changed += `${text.slice(copied, start)}null`;

@@ -247,6 +247,19 @@ describe('a fault that concerns several calls', () => {
     expect(rejected.at(-1)).toMatchObject({ index: 5_000, code: 'too_many_calls', count: 237_500 });
   });
 
+  test('behind 1,000 calls that are no JSON none is read', () => {
+    const { accepted, rejected } = verdicts(
+      `{"batch":[${'{"a":x},'.repeat(999)}${JSON.stringify(track)},{"a":x},${JSON.stringify(track)}]}`,
+    );
+    expect(accepted).toHaveLength(1);
+    expect(rejected).toHaveLength(1_001);
+    expect(rejected.at(-1)).toMatchObject({
+      index: 1_001,
+      code: 'unreadable',
+      message: 'The call was not read: 1000 calls before it are not valid JSON.',
+    });
+  });
+
   test.each([
     [
       '2,500 keys in each of 2,500 calls',
