@@ -53,8 +53,6 @@ export interface BrokerOptions {
   properties?: Record<string, string>;
   /** for tests: without a login, open to every process of the machine */
   open?: boolean;
-  /** for tests: start quickly rather than run fast */
-  shortLived?: boolean;
   /** more arguments of its JVM */
   jvmArguments?: string[];
 }
@@ -107,13 +105,12 @@ export async function launchBroker(options: BrokerOptions): Promise<Broker> {
   });
 
   const output = openSync(join(dir, 'kafka.out'), 'w');
-  const java = compact([
-    options.shortLived ? SHORT_LIVED : undefined,
+  const java = [
     ...javaArguments(options.jars, join(dir, 'log4j2.properties')),
     ...(options.jvmArguments ?? archive.use()),
     'kafka.Kafka',
     propertiesFile(dir),
-  ]);
+  ];
   const program = await startDyingWithParent(options.java, java, output).finally(() =>
     closeSync(output),
   );

@@ -11,7 +11,6 @@ import {
   loggingProperties,
   newClusterId,
   propertiesText,
-  SHORT_LIVED,
 } from './broker-config';
 import { propertiesFile, recordsOf, volumeFile, volumeOf } from './broker-folder';
 import { brokerLogin, clientSettings, formatArguments } from './broker-login';
@@ -143,12 +142,8 @@ function published(
  * `meta.properties` last. Passwords are in variables and files, because every user of the machine
  * can read the arguments of a process.
  */
-function script(options: Pick<BrokerOptions, 'open' | 'shortLived'>): string {
-  const java = compact([
-    'java',
-    options.shortLived ? SHORT_LIVED : undefined,
-    ...javaArguments(JARS, '/tmp/logging.properties'),
-  ]);
+function script(options: Pick<BrokerOptions, 'open'>): string {
+  const java = ['java', ...javaArguments(JARS, '/tmp/logging.properties')];
   const config = '/tmp/broker.properties';
   const users = '/tmp/format-arguments';
   const format = compact([

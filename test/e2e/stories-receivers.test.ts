@@ -85,7 +85,7 @@ beforeAll(async () => {
     WAYPOST_TIMEOUT: `${TIMEOUT_MS}ms`,
     WAYPOST_DNS_SERVERS: names.address,
   };
-  stage = await openStorySystem({ env });
+  stage = await openStorySystem({ env, together: true });
   const { sink, system } = stage;
   connection = await stage.connect({ webhooks: [{ url: sink.url('/well') }] });
   destinations.set('well', connection.destination.id);

@@ -46,6 +46,7 @@ beforeAll(async () => {
       WAYPOST_RETRY_DELAYS: '1s,2s',
       WAYPOST_DNS_SERVERS: names.address,
     },
+    together: true,
   });
   const { sink } = stage;
   sink.on('/500', { status: 500, body: '{"error":"internal"}' });

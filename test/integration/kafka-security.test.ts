@@ -76,7 +76,6 @@ beforeAll(async () => {
   const launch = await findKafka(() => undefined);
   broker = await launch({
     dir,
-    shortLived: true,
     open: true,
     properties: await securedProperties(),
   });

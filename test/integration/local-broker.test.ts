@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 async function start(): Promise<Broker> {
-  const broker = await launch({ dir, shortLived: true, open: true });
+  const broker = await launch({ dir, open: true });
   launched.push(broker);
   await broker.ready(READY_MS);
   return broker;

@@ -29,11 +29,6 @@ export interface Load {
 
 const TICK_MS = 50;
 const BATCH = 10;
-/**
- * Real clients drop calls beyond this number: an outage must not cause a burst that no client would
- * send.
- */
-const MOST_OPEN = 400;
 /** The request timeout of real clients. */
 const CLIENT_TIMEOUT_MS = 10_000;
 const RETRY_MS = 500;
@@ -55,12 +50,15 @@ export interface LoadOptions {
 
 export function startLoad(options: LoadOptions): Load {
   const client = new Client([options.url], options.writeKey, options.againAfterMs);
+  // Requests, so those of some two seconds. Real clients drop calls beyond a number: an outage must
+  // not cause a burst that no client would send, and each open request is tried twice a second.
+  const mostOpen = options.perSecond;
   const perTick = (options.perSecond * TICK_MS) / 1_000;
   let owed = 0;
   const next = options.make ?? callMaker();
   const timer = setInterval(() => {
     owed = Math.min(owed + perTick, options.perSecond);
-    while (owed >= BATCH * 1.5 && client.open < MOST_OPEN) {
+    while (owed >= BATCH * 1.5 && client.open < mostOpen) {
       owed -= BATCH * 1.5;
       client.deliver(Array.from({ length: BATCH }, next));
       for (let i = 0; i < BATCH / 2; i++) client.deliver([next()]);
