@@ -181,8 +181,8 @@ export class AssignedPartitions {
     const lost = [...this.#orphans].filter(isLeft);
     for (const [, partition] of leaving) partition.drain();
     for (const [id, orphan] of lost) {
-      orphan.fence();
       this.#orphans.delete(id);
+      this.#release(orphan);
     }
     if (leaving.length + lost.length > 0) this.parts.onRevoking?.();
   }
@@ -253,7 +253,7 @@ export class AssignedPartitions {
       this.#keep(orphan);
       return false;
     }
-    orphan?.fence();
+    if (orphan) this.#release(orphan);
     if (this.#begun.has(id)) this.parts.onRestart(found, start);
     this.#begun.add(id);
     this.partitions.set(id, found);

@@ -116,6 +116,24 @@ test.each<[what: string, then: (string | undefined)[], expected: number[]]>([
   expect(madeAgain).toEqual(expected);
 });
 
+test.each<[string, TopicPartition[]]>([
+  ['is assigned again', [PLACE]],
+  ['goes to another member', []],
+])(
+  'a partition of a lost session whose topic is made again is cut off when it %s',
+  async (_, given) => {
+    const options = { committed: 5, log: { low: 0, high: 10, topicId: 'a' } };
+    const { assigned, partition, madeAgain } = await setUp(options);
+    partition.position.askFrom({ topicId: 'a', epoch: 0 });
+    // Kafka deletes the commits of a topic with it.
+    options.committed = -1;
+    options.log.topicId = 'b';
+    assigned.enter('a new member', new Map(given.map((place) => [ID, place])));
+    await eventually(() => expect(madeAgain).toEqual([5]));
+    expect(assigned.partitions.get(ID)).not.toBe(partition);
+  },
+);
+
 test('a cut partition without a leader goes on at its cut later, not at 0', async () => {
   const metadata = encodeNote(5, { owner: 1, last: LAST, runs: [] });
   const log = { low: 0, high: 10, led: false };
