@@ -140,8 +140,6 @@ export class JobRun {
       const { id } = candidate.delivery;
       if (sent.has(id)) return [{ candidate, replay: 'sent', closed: [] }];
       const replay = announced.get(id) ?? replayNumber(candidate, known.get(id), job.scope);
-      // A message may come twice.
-      announced.delete(id);
       const delivered = deliveredWebhooks(known.get(id)?.tries ?? []);
       const closed = closedUrls(urls, (webhook) => !delivered.has(webhook));
       const nothingLeft =
@@ -149,12 +147,16 @@ export class JobRun {
       return replay === undefined || nothingLeft ? [] : [{ candidate, replay, closed }];
     });
     if (job.pass === 'counting') job.matched += chosen.length;
-    else if (!(await this.#send(cursor, chosen))) return;
+    else if (!(await this.#send(cursor, chosen, announced))) return;
     cursor.next = next;
   }
 
   /** @returns whether all were sent: a cancelled job stops between two appends */
-  async #send(cursor: ReplayCursor, chosen: readonly Chosen[]): Promise<boolean> {
+  async #send(
+    cursor: ReplayCursor,
+    chosen: readonly Chosen[],
+    announced: Unsaved['announced'],
+  ): Promise<boolean> {
     const { leased, job } = this;
     const { producer, config, now } = this.deps;
     const windowMs = windowOf(config, job.scope.destination, this.deps.windowMs);
@@ -176,6 +178,8 @@ export class JobRun {
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
       await producer.send(records);
+      // A message may come twice.
+      for (const { candidate } of sendable) announced.delete(candidate.delivery.id);
       Object.assign(job, await this.#ends());
       job.sent += chunk.length - (fresh.length - sendable.length);
       cursor.next = (chunk.at(-1)?.candidate.record.offset ?? cursor.next) + 1;
