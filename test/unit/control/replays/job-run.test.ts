@@ -34,8 +34,8 @@ async function setUp() {
     isOwner: true,
     /** the row of the delivery in the history */
     row: undefined as object | undefined,
-    onTime: () => undefined as void,
-    onRenewal: () => undefined as void,
+    onTime: (): void => undefined,
+    onRenewal: (): void => undefined,
   };
   const database = {
     query: (sql: string) => {
