@@ -1,5 +1,7 @@
 import { replayOneBody } from '../../../shared/api/deliveries';
 import { type Query } from '../../../shared/api/operations';
+import { type OutRecord } from '../../../shared/kafka/port';
+import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { type Json } from '../../../shared/model/message';
 import { isUnderWay, RENDER_FAILED, TOO_LARGE } from '../../../shared/model/reasons';
 import { seesSecrets } from '../auth/authenticate';
@@ -137,7 +139,11 @@ async function replayDelivery(deps: DeliveryDeps, id: string, body: Json | undef
     : asSent(deps, row));
   const replay = lastReplay(row) + 1;
   const windowMs = windowOf(config, row.destination, deps.windowMs);
-  await producer.send(replayRecords(candidate, replay, { nowMs, windowMs, closed }));
+  const records = replayRecords(candidate, replay, { nowMs, windowMs, closed });
+  const isEvent = ({ topic }: OutRecord) => topic === ATTEMPTS;
+  await producer.send(records.filter((each) => !isEvent(each)));
+  // Kafka may take only one of them, and without its record the delivery would seem under way.
+  await producer.send(records.filter(isEvent));
   log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');
   return { id, replay, status: 'waiting' as const };
 }

@@ -210,7 +210,13 @@ export function replayRecords(
   };
   return [
     attemptsRecord(again.id, event),
-    { topic: DUE, key, value: content, headers: encodeDelivery(again) },
+    {
+      topic: DUE,
+      key,
+      value: content,
+      // The next owner of the job finds the record by it.
+      headers: { ...encodeDelivery(again), ...defined({ job }) },
+    },
   ];
 }
 

@@ -3,7 +3,7 @@ import { closedUrls, urlHashes } from '../destinations/stored-webhook';
 import { type ConfigView } from '../../../shared/config/types';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { readPiece } from '../../../shared/kafka/scan';
-import { ATTEMPTS } from '../../../shared/kafka/topics';
+import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
 import { sleep } from '../../../shared/runtime/async';
 import { AppError, messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
@@ -20,14 +20,14 @@ import {
   windowOf,
 } from './candidates';
 import { readMessage } from './find-message';
-import { type LeasedJob, sentSinceCheckpoint } from './leased-job';
+import { type LeasedJob } from './leased-job';
 import { chunkOf, currentCursor, type Job, nextPass, type ReplayCursor, topicOf } from './job';
 import { knownOf } from './store';
+import { readUnsaved, type Unsaved } from './unsaved';
 
 /**
  * Counts the records of a replay, then sends them. The position is saved after each chunk, so that
- * another process can continue there. Records sent after the last save are found in `attempts`
- * (`sentSinceCheckpoint`).
+ * another process can continue there, behind what was sent after the last save (unsaved.ts).
  */
 
 const READ_BYTES = 512 * 1024;
@@ -68,32 +68,29 @@ export class JobRun {
     return this.leased.job;
   }
 
-  /**
-   * Runs the job until it ends or must stop. @param sent deliveries sent after the last save;
-   * undefined: not known yet
-   */
-  async toEnd(sent: ReadonlySet<string> | undefined): Promise<void> {
+  /** Runs the job until it ends or must stop. */
+  async toEnd(): Promise<void> {
     const { leased, job } = this;
     const { log } = this.deps;
+    /** undefined: not known yet */
+    let unsaved: Unsaved | undefined;
     while (leased.goesOn()) {
       try {
         if (!(await this.#historyIsThere())) {
           await sleep(PAUSE_MS);
           continue;
         }
-        sent ??= await sentSinceCheckpoint(this.deps.kafka, job);
+        unsaved ??= await readUnsaved(this.deps.kafka, job);
         const cursor = currentCursor(job);
-        if (cursor) await this.#piece(cursor, sent);
-        else {
-          Object.assign(job, { sentUpTo: await this.deps.kafka.ranges(ATTEMPTS) }, nextPass(job));
-        }
+        if (cursor) await this.#piece(cursor, unsaved);
+        else Object.assign(job, await this.#ends(), nextPass(job));
         await leased.save();
       } catch (error) {
         // Kafka or the database is away: wait and retry.
         if (!isPassing(error)) Object.assign(job, { status: 'failed', error: failureOf(error) });
         log.warn({ replay: job.id, reason: messageOf(error) }, 'replay.interrupted');
         // An append without an answer may have succeeded.
-        sent = undefined;
+        unsaved = undefined;
         await sleep(PAUSE_MS);
       }
     }
@@ -116,7 +113,7 @@ export class JobRun {
   }
 
   /** Reads the next records of a partition, and counts or sends the candidates. */
-  async #piece(cursor: ReplayCursor, sent: ReadonlySet<string>): Promise<void> {
+  async #piece(cursor: ReplayCursor, { sent, announced }: Unsaved): Promise<void> {
     const { job } = this;
     const { kafka, config, history, encryptor } = this.deps;
     const topic = topicOf(job.scope);
@@ -142,7 +139,7 @@ export class JobRun {
     const chosen = candidates.flatMap((candidate): Chosen[] => {
       const { id } = candidate.delivery;
       if (sent.has(id)) return [{ candidate, replay: 'sent', closed: [] }];
-      const replay = replayNumber(candidate, known.get(id), job.scope);
+      const replay = announced.get(id) ?? replayNumber(candidate, known.get(id), job.scope);
       const delivered = deliveredWebhooks(known.get(id)?.tries ?? []);
       const closed = closedUrls(urls, (webhook) => !delivered.has(webhook));
       const nothingLeft =
@@ -150,14 +147,18 @@ export class JobRun {
       return replay === undefined || nothingLeft ? [] : [{ candidate, replay, closed }];
     });
     if (job.pass === 'counting') job.matched += chosen.length;
-    else if (!(await this.#send(cursor, chosen))) return;
+    else if (!(await this.#send(cursor, chosen, announced))) return;
     cursor.next = next;
   }
 
   /** @returns whether all were sent: a cancelled job stops between two appends */
-  async #send(cursor: ReplayCursor, chosen: readonly Chosen[]): Promise<boolean> {
+  async #send(
+    cursor: ReplayCursor,
+    chosen: readonly Chosen[],
+    announced: Unsaved['announced'],
+  ): Promise<boolean> {
     const { leased, job } = this;
-    const { kafka, producer, config, now } = this.deps;
+    const { producer, config, now } = this.deps;
     const windowMs = windowOf(config, job.scope.destination, this.deps.windowMs);
     const size = chunkOf(perSecondOf(job));
     for (let i = 0; i < chosen.length; i += size) {
@@ -168,21 +169,30 @@ export class JobRun {
       );
       const sendable = await this.#rendered(fresh);
       await this.#rate.take(sendable.length, goOn);
-      // Nothing is awaited between the look at the lease and the append.
+      const context = { nowMs: now().getTime(), windowMs, job: job.id };
+      const records = sendable.flatMap(({ candidate, replay, closed }) =>
+        replayRecords(candidate, replay, { ...context, closed }),
+      );
+      // Between the look at the lease and the append nothing is awaited, and nothing computed: the
+      // process may be stopped at any moment.
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
-      const context = { nowMs: now().getTime(), windowMs, job: job.id };
-      await producer.send(
-        sendable.flatMap(({ candidate, replay, closed }) =>
-          replayRecords(candidate, replay, { ...context, closed }),
-        ),
-      );
-      job.sentUpTo = await kafka.ranges(ATTEMPTS);
+      await producer.send(records);
+      // A message may come twice.
+      for (const { candidate } of sendable) announced.delete(candidate.delivery.id);
+      Object.assign(job, await this.#ends());
       job.sent += chunk.length - (fresh.length - sendable.length);
       cursor.next = (chunk.at(-1)?.candidate.record.offset ?? cursor.next) + 1;
       await leased.save();
     }
     return true;
+  }
+
+  /** Returns the ends of the topics that it sends to, behind all that it has sent. */
+  async #ends(): Promise<Pick<Job, 'sentUpTo' | 'dueUpTo'>> {
+    const { kafka } = this.deps;
+    const [sentUpTo, dueUpTo] = await Promise.all([kafka.ranges(ATTEMPTS), kafka.ranges(DUE)]);
+    return { sentUpTo, dueUpTo };
   }
 
   /**

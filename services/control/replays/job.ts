@@ -158,6 +158,8 @@ export interface Job {
    * chunk was sent
    */
   sentUpTo?: Range[];
+  /** the same of `webhooks.due`, before the records of all later chunks */
+  dueUpTo?: Range[];
 }
 
 export function newJob(

@@ -170,9 +170,7 @@ export class Replays {
     if (!resumed) {
       throw new Problem('conflict', 'The replay is still stopping or was already resumed');
     }
-    // One that failed may have sent records after it last saved its position.
-    const isKnown = resumed.orderly && job.status === 'cancelled';
-    this.#run(again, isKnown ? 'begun here' : 'taken over');
+    this.#run(again);
     return again;
   }
 
@@ -224,7 +222,7 @@ export class Replays {
       owner: this.#owner,
       isStopping: () => this.#stopping,
     });
-    const ended = this.#toEnd(leased, from).finally(() => this.#active.delete(job.id));
+    const ended = this.#toEnd(leased).finally(() => this.#active.delete(job.id));
     this.#active.set(job.id, { leased, ended });
     log.info(
       { replay: job.id, destination: job.scope.destination, pass: job.pass, from },
@@ -232,9 +230,9 @@ export class Replays {
     );
   }
 
-  #toEnd(leased: LeasedJob, from: 'begun here' | 'taken over'): Promise<void> {
-    if (leased.job.action) return new RecallRun(leased, this.options).toEnd();
-    return new JobRun(leased, this.options).toEnd(from === 'taken over' ? undefined : new Set());
+  #toEnd(leased: LeasedJob): Promise<void> {
+    const run = leased.job.action ? RecallRun : JobRun;
+    return new run(leased, this.options).toEnd();
   }
 
   async #places(scope: Scope): Promise<ReplayCursor[]> {

@@ -124,28 +124,19 @@ export async function isFree(database: Database, id: string): Promise<boolean> {
 
 /**
  * Restarts a job that was cancelled or failed.
- * @returns undefined if it has another status, or its last owner may still be sending; otherwise
- * whether that owner released it
+ * @returns false if it has another status, or its last owner may still be sending
  */
 export async function resumeJob(
   database: Database,
   job: Job,
   { owner, forMs }: Lease,
-): Promise<{ orderly: boolean } | undefined> {
-  return database.transaction(async ({ query }) => {
-    const where = `id = $1 and status in ('cancelled', 'failed') and ${FREE}`;
-    const [before] = await query<{ owner: string | null }>(
-      `select owner from waypost.replays where ${where} for update`,
-      [job.id],
-    );
-    if (!before) return undefined;
-    await query(
-      `update waypost.replays set job = $2, owner = $3, lease_until = ${NOW_MS} + ` +
-        '$4::bigint where id = $1',
-      [job.id, databaseJson(job), owner, forMs],
-    );
-    return { orderly: before.owner === null };
-  });
+): Promise<boolean> {
+  const rows = await database.query(
+    `update waypost.replays set job = $2, owner = $3, lease_until = ${NOW_MS} + $4::bigint
+     where id = $1 and status in ('cancelled', 'failed') and ${FREE} returning id`,
+    [job.id, databaseJson(job), owner, forMs],
+  );
+  return rows.length > 0;
 }
 
 export async function getJob(database: Database, id: string): Promise<Job | undefined> {

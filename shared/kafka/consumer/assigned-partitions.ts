@@ -26,6 +26,8 @@ interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'on
   mayRead: () => boolean;
   /** called when there may be more to fetch */
   onReadable: () => void;
+  /** called when the leader of a partition has not answered, or is another one */
+  lookForLeaders: () => void;
   /** called with the number of offsets of deferred records that retention has deleted */
   onExpired: (partition: Partition, offsets: number) => void;
   /**
@@ -181,8 +183,8 @@ export class AssignedPartitions {
     const lost = [...this.#orphans].filter(isLeft);
     for (const [, partition] of leaving) partition.drain();
     for (const [id, orphan] of lost) {
-      orphan.fence();
       this.#orphans.delete(id);
+      this.#release(orphan);
     }
     if (leaving.length + lost.length > 0) this.parts.onRevoking?.();
   }
@@ -225,7 +227,9 @@ export class AssignedPartitions {
       } catch (error) {
         this.parts.log.warn({ reason: messageOf(error) }, 'offsets.not_read');
       }
-      if (wanted().length > 0) await sleep(RETRY_MS);
+      if (wanted().length === 0) return;
+      this.parts.lookForLeaders();
+      await sleep(RETRY_MS);
     }
   }
 
@@ -253,7 +257,7 @@ export class AssignedPartitions {
       this.#keep(orphan);
       return false;
     }
-    orphan?.fence();
+    if (orphan) this.#release(orphan);
     if (this.#begun.has(id)) this.parts.onRestart(found, start);
     this.#begun.add(id);
     this.partitions.set(id, found);
@@ -267,12 +271,15 @@ export class AssignedPartitions {
     partition: Partition,
     look: (place: TopicPartition) => Promise<T>,
   ): Promise<T | undefined> {
-    const { prefix, log } = this.parts;
+    const { prefix, log, lookForLeaders } = this.parts;
     const place = placeOf(partition, prefix);
     return lookUp(
       () => look(place),
       () => !this.#hasEnded && this.partitions.get(id) === partition,
-      (error) => log.warn({ id, reason: messageOf(error) }, 'offsets.not_read'),
+      (error) => {
+        log.warn({ id, reason: messageOf(error) }, 'offsets.not_read');
+        lookForLeaders();
+      },
     );
   }
 }

@@ -147,6 +147,7 @@ export class KafkaConsumption implements Consumption {
       readCommitted: (places) => this.#readCommitted(places),
       mayRead: () => this.joined && !this.#stopping,
       onReadable: () => this.#fetcher.wake(),
+      lookForLeaders: () => this.#search.look(),
       onExpired: (partition, offsets) => this.#expired(partition, offsets),
       onCut: (partition, cut) => this.#cut(partition, cut),
       // A topic that is made again is read from its first record.

@@ -260,11 +260,12 @@ class NodeFetcher {
 
   /**
    * The broker may have started anew, with another log. The leader compares, also what was read from
-   * a replica.
+   * a replica, and what is not read at the moment: it may be read on over the next connection.
    */
   #doubtAll(): void {
     for (const partition of this.parts.partitions.values()) {
-      if (this.#sourceOf(partition)) partition.position.doubt();
+      const node = this.owner.nodeOf(partition, this.owner.leaderOf(partition));
+      if (node === undefined || node === this.node) partition.position.doubt();
     }
   }
 

@@ -105,7 +105,10 @@ export class Partition {
     const start = Math.min(end, committable);
     const partition = Partition.uncommitted(this.topic, this.number, start);
     partition.offsets = new OffsetTracker(start, runs);
-    partition.position = Position.afterCut(start, this.position.last);
+    // The comparison is at the cut, also if older records are read again: a second cut may come
+    // first, below records that count as done.
+    partition.position = Position.afterCut(end, this.position.last);
+    partition.position.goBack(start);
     return partition;
   }
 

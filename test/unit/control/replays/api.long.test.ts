@@ -98,6 +98,15 @@ describe('replaying one delivery', () => {
     expect(control.memory.records('attempts')).toHaveLength(1);
   });
 
+  test('a replay of which Kafka takes only a part does not look like one under way', async () => {
+    await bury(1);
+    control.memory.onAppend(() => {
+      throw new AppError('kafka_unavailable', 'away', true);
+    });
+    expect((await control.call('post', '/deliveries/dlv_0/replay')).status).toBe(503);
+    expect([due(), control.memory.records('attempts')]).toEqual([['dlv_0/1'], []]);
+  });
+
   test('no delivery is replayed in progress, with its destination off or body gone', async () => {
     await record(
       aWait({ delivery: 'dlv_w', destination }),
@@ -205,29 +214,39 @@ describe('replaying a scope', () => {
     expect(due()).toHaveLength(50);
   });
 
-  test.each([
-    ['whose clock is an hour ahead of the brokers', 3_600_000, [{ partition: 0, low: 0, high: 0 }]],
-    ['of a version that saved no positions', 0, undefined],
-  ])(
-    'a replay continues after the unsaved records of a process that was killed, one %s',
-    async (_, aheadMs, sentUpTo) => {
-      await bury(50);
-      control.clock.now = new Date(Date.now() + aheadMs);
-      const { body } = await start({ maxPerSecond: 50 });
-      await eventually(() => expect(due()).toHaveLength(10));
-      await control.replays.stop();
-      const [row] = await database.query<{ job: string }>('select job from waypost.replays');
-      const job = JSON.parse(row!.job) as { places: { low: number }[] };
-      const places = job.places.map((place) => ({ ...place, next: place.low }));
-      await database.query('update waypost.replays set job = $1', [
-        JSON.stringify({ ...job, places, sent: 0, sentUpTo }),
-      ]);
-      const passing = await nextProcess();
-      expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 50 });
-      clearInterval(passing);
-      expect(due()).toHaveLength(50);
-    },
-  );
+  test.each<[string, () => Promise<void> | void]>([
+    ['whose clock was an hour ahead of the brokers', () => undefined],
+    [
+      'that had written more events than records',
+      async () => {
+        control.memory.cut('webhooks.due', 7);
+        const only = ['dlv_7', 'dlv_8', 'dlv_9'].map((delivery) =>
+          aWait({ delivery, destination, reason: 'replayed', n: 0, replay: 1 }),
+        );
+        await record(...only);
+      },
+    ],
+    ['that had written more records than events', () => control.memory.cut('attempts', 7)],
+  ])('a replay goes on behind the unsaved records of a killed process %s', async (_, wasKilled) => {
+    await bury(50);
+    control.clock.now = new Date(Date.now() + 3_600_000);
+    const { body } = await start({ maxPerSecond: 50 });
+    await eventually(() => expect(due()).toHaveLength(10));
+    await control.replays.stop();
+    await wasKilled();
+    const [row] = await database.query<{ job: string }>('select job from waypost.replays');
+    const job = JSON.parse(row!.job) as { places: { low: number }[] };
+    const places = job.places.map((place) => ({ ...place, next: place.low }));
+    const none = [{ partition: 0, low: 0, high: 0 }];
+    await database.query('update waypost.replays set job = $1', [
+      JSON.stringify({ ...job, places, sent: 0, sentUpTo: none, dueUpTo: none }),
+    ]);
+    const passing = await nextProcess();
+    expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 50 });
+    clearInterval(passing);
+    expect(new Set(due()).size).toBe(50);
+    expect(due()).toHaveLength(50);
+  });
 
   test("a replay moves at the lease's end, and its first process sends nothing more", async () => {
     await bury(50);

@@ -1,4 +1,14 @@
-import { RateLimiter } from '../../../../services/control/replays/job-run';
+import { type Database } from '../../../../services/control/history/database';
+import { type Job, newJob } from '../../../../services/control/replays/job';
+import { deadDelivery, replayRecords } from '../../../../services/control/replays/candidates';
+import { JobRun, RateLimiter, type ReplayDeps } from '../../../../services/control/replays/job-run';
+import { LeasedJob } from '../../../../services/control/replays/leased-job';
+import { createEncryptor } from '../../../../shared/config/encryption';
+import { encodeDelivery } from '../../../../shared/model/delivery';
+import { createLog } from '../../../../shared/telemetry/log';
+import { START } from '../../../support/events';
+import { aDelivery, aDestination } from '../../../support/factories';
+import { memoryLog } from '../../../support/memory-log';
 
 test('a rate of 2 a second allows a record each 500 ms by the given clock', async () => {
   let nowMs = 0;
@@ -12,4 +22,95 @@ test('a rate of 2 a second allows a record each 500 ms by the given clock', asyn
   nowMs = 600;
   expect(await isFree()).toBe(true);
   expect(await isFree()).toBe(false);
+});
+
+/** A replay of one dead letter, whose process owns it. */
+async function setUp() {
+  const memory = memoryLog();
+  const letter = encodeDelivery(aDelivery({ destinationId: 'dst_1' }));
+  memory.append([{ topic: 'webhooks.dead', key: 'dst_1:0', value: '{}', headers: letter }]);
+  const world = {
+    steadyMs: 0,
+    isOwner: true,
+    /** the row of the delivery in the history */
+    row: undefined as object | undefined,
+    onTime: (): void => undefined,
+    onRenewal: (): void => undefined,
+  };
+  const database = {
+    query: (sql: string) => {
+      if (sql.includes('waypost.deliveries')) return Promise.resolve(world.row ? [world.row] : []);
+      if (sql.includes('set lease_until')) world.onRenewal();
+      return Promise.resolve(world.isOwner ? [{ status: 'running' }] : []);
+    },
+  } as unknown as Database;
+  const options = {
+    kafka: memory.kafka,
+    producer: await memory.kafka.producer({ maxPendingBytes: 1e6, deliveryTimeoutMs: 10_000 }),
+    history: {
+      ask: <T>(work: (database: Database) => Promise<T>) => work(database),
+      hasRead: () => Promise.resolve(true),
+      forgotten: { has: () => false },
+      learnDeletions: () => Promise.resolve(),
+    },
+    config: {
+      source: () => undefined,
+      destination: () => ({ version: 1, data: aDestination() }),
+    },
+    encryptor: createEncryptor([Buffer.alloc(32, 7)]),
+    windowMs: 1_000,
+    now: () => {
+      world.onTime();
+      return new Date(START);
+    },
+    steadyMs: () => world.steadyMs,
+    owner: 'this process',
+    isStopping: () => false,
+    log: createLog('test', 'silent'),
+  } as unknown as ReplayDeps & ConstructorParameters<typeof LeasedJob>[1];
+  const scope = {
+    destination: 'dst_1',
+    origin: 'dead_letters',
+    from: null,
+    to: START * 2,
+    status: null,
+    reason: null,
+    type: null,
+    includeDelivered: false,
+    onlyFailedUrls: false,
+  } as const;
+  const places = [{ partition: 0, low: 0, next: 0, end: 1 }];
+  const wanted = { scope, preview: false, maxPerSecond: 1_000 };
+  const made = { id: 'rpl_1', now: new Date(START), places };
+  const job: Job = { ...newJob(wanted, made), status: 'running', pass: 'running' };
+  const leased = new LeasedJob(job, options);
+  const due = () => memory.records('webhooks.due').map(({ headers }) => headers.delivery);
+  return { memory, world, leased, due, run: () => new JobRun(leased, options).toEnd() };
+}
+
+test('a process that is stopped while it makes records sends none of them afterwards', async () => {
+  const { world, leased, due, run } = await setUp();
+  // The time of the records is read: the process stops, and another one takes the job over.
+  world.onTime = () => {
+    world.steadyMs += 20_000;
+    world.isOwner = false;
+  };
+  await run();
+  expect([leased.lost, due()]).toEqual([true, []]);
+});
+
+test('an event without its record is sent again, also if the first renewal takes too long', async () => {
+  const { memory, world, due, run } = await setUp();
+  const [letter] = memory.records('webhooks.dead');
+  const context = { nowMs: START, windowMs: 1_000, job: 'rpl_1' };
+  const [event] = replayRecords(deadDelivery(letter!)!, 1, context);
+  memory.append([event!]);
+  world.row = { id: 'dlv_1', status: 'waiting', reason: 'replayed', replay: 1, tries: null };
+  world.steadyMs = 5_000;
+  world.onRenewal = () => {
+    world.steadyMs += 5_000;
+    world.onRenewal = () => undefined;
+  };
+  await run();
+  expect(due()).toEqual(['dlv_1']);
 });

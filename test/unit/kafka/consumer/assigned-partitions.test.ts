@@ -29,6 +29,7 @@ async function setUp(options: {
   const asked: TopicPartition[][] = [];
   const session = { mayRead: true };
   let looks = 0;
+  let looksForLeaders = 0;
   const led = <T>(found: T): Promise<T> => {
     looks++;
     return log.led === false ? Promise.reject(new Error('no leader')) : Promise.resolve(found);
@@ -36,7 +37,10 @@ async function setUp(options: {
   const assigned = new AssignedPartitions({
     membership,
     leaders: {
-      offsets: (places) => Promise.resolve(new Map(places.map((place) => [idOf(place), log.low]))),
+      offsets: (places) => {
+        const found = log.led === false ? [] : places;
+        return Promise.resolve(new Map(found.map((place) => [idOf(place), log.low])));
+      },
       boundsOf: () => led({ low: log.low, high: log.high }),
       endOfKnown: () => {
         const end = cutAt();
@@ -54,6 +58,7 @@ async function setUp(options: {
     },
     mayRead: () => session.mayRead,
     onReadable: () => undefined,
+    lookForLeaders: () => looksForLeaders++,
     onExpired: (_, offsets) => missed.push(offsets),
     onCut: (_, { offsets, from }) => cut.push({ offsets, from }),
     onMadeAgain: (_, offsets) => madeAgain.push(offsets),
@@ -66,7 +71,8 @@ async function setUp(options: {
     return assigned.partitions.get(ID)!;
   });
   const noted = { missed, cut, madeAgain, restarted, asked };
-  return { membership, assigned, partition, session, ...noted, looks: () => looks };
+  const counted = { looks: () => looks, looksForLeaders: () => looksForLeaders };
+  return { membership, assigned, partition, session, ...noted, ...counted };
 }
 
 test('a new owner asks for the commits of its new partitions alone', async () => {
@@ -116,18 +122,48 @@ test.each<[what: string, then: (string | undefined)[], expected: number[]]>([
   expect(madeAgain).toEqual(expected);
 });
 
+test.each<[string, TopicPartition[]]>([
+  ['is assigned again', [PLACE]],
+  ['goes to another member', []],
+])(
+  'a partition of a lost session whose topic is made again is cut off when it %s',
+  async (_, given) => {
+    const options = { committed: 5, log: { low: 0, high: 10, topicId: 'a' } };
+    const { assigned, partition, madeAgain } = await setUp(options);
+    partition.position.askFrom({ topicId: 'a', epoch: 0 });
+    // Kafka deletes the commits of a topic with it.
+    options.committed = -1;
+    options.log.topicId = 'b';
+    assigned.enter('a new member', new Map(given.map((place) => [ID, place])));
+    await eventually(() => expect(madeAgain).toEqual([5]));
+    expect(assigned.partitions.get(ID)).not.toBe(partition);
+  },
+);
+
 test('a cut partition without a leader goes on at its cut later, not at 0', async () => {
   const metadata = encodeNote(5, { owner: 1, last: LAST, runs: [] });
   const log = { low: 0, high: 10, led: false };
-  const { assigned, partition, cut, looks } = await setUp({ log, metadata, cutAt: () => 3 });
+  const { assigned, partition, cut, ...noted } = await setUp({ log, metadata, cutAt: () => 3 });
   void assigned.goOnAfterCut(ID, partition);
-  await eventually(() => expect(looks()).toBeGreaterThan(1));
+  await eventually(() => expect(noted.looks()).toBeGreaterThan(1));
+  expect(noted.looksForLeaders()).toBeGreaterThan(0);
   expect(assigned.partitions.get(ID)).toBe(partition);
   log.led = true;
   await eventually(() => expect(cut).toEqual([{ offsets: 2, from: 3 }]));
   const begun = assigned.partitions.get(ID)!;
   expect([begun.position.next, begun.position.fetchFrom]).toEqual([3, 2]);
   expect(partition.draining).toBe(true);
+});
+
+test('the start of a log is looked up at the leader of now', async () => {
+  const log: Parameters<typeof setUp>[0]['log'] = { low: 0, high: 10 };
+  const { assigned, looksForLeaders } = await setUp({ committed: -1, log });
+  log.led = false;
+  assigned.enter('member', new Map([[idOf({ topic: 't', number: 7 }), { topic: 't', number: 7 }]]));
+  await eventually(() => expect(looksForLeaders()).toBeGreaterThan(0));
+  expect(assigned.partitions.has('t/7')).toBe(false);
+  log.led = true;
+  await eventually(() => expect(assigned.partitions.has('t/7')).toBe(true));
 });
 
 test('a partition that is taken back after a lost session is read, although its look-up failed', async () => {

@@ -232,6 +232,24 @@ test('after a broken connection the position is compared again', async () => {
   expect(events).toEqual(['read 5,6', 'looks for leaders', 'read 7']);
 });
 
+test.each<[string, (partition: Partition) => void, (partition: Partition) => void]>([
+  ['paused', (partition) => (partition.buffered = []), (partition) => partition.discardBuffered()],
+  ['revoked', (partition) => partition.drain(), (partition) => partition.reopen()],
+])(
+  'after a broken connection the position of a partition that was %s is compared too',
+  async (_, stop, goOn) => {
+    const { current, partition, partitions } = await setUp();
+    await current().answer(records(4, 5, 6));
+    partitions.set('t/1', new Partition('t', 1, 0));
+    stop(partition);
+    await current().fail();
+    goOn(partition);
+    await current().answer();
+    const asked = current().input.topics[0]!.partitions.find(({ partition }) => partition === 0);
+    expect(asked!.offset).toBe(6);
+  },
+);
+
 test('a new leader, or one elected again, compares the position', async () => {
   const { asked, current, topic } = await setUp();
   await current().answer(records(4, 5, 6));

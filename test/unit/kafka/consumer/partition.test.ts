@@ -112,6 +112,13 @@ describe('a partition whose log was cut', () => {
     expect(skipped(begun)).toEqual([4]);
   });
 
+  test('compares the last record below the cut, although it reads older ones again', () => {
+    const { position } = read().cutAt(5);
+    expect(position.fetchFrom).toBe(4);
+    // The log was cut again before it was fetched.
+    expect(position.compare({ offset: 4, epoch: 3, timestamp: 1_001 })).toBe(false);
+  });
+
   test('starts at a cut below all open records', () => {
     const partition = read();
     const begun = partition.cutAt(1);
