@@ -1,10 +1,10 @@
-import { NativeSelect, Text } from '@mantine/core';
+import { SegmentedControl, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { useRead } from '../lib/api';
 import { sinceOf } from '../lib/series';
 import { count } from '../lib/labels';
 import { type Filters, Pager } from '../ui/filters';
-import { Listed, Section, Table, Unread, Waiting, When } from '../ui/ui';
+import { Listed, number, Section, Table, Unread, Waiting, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.audience.history;
@@ -26,6 +26,8 @@ interface Props {
 
 const LOOK_AGAIN_MS = 10_000;
 const DAY_MS = 86_400_000;
+/** The span of an address without one. */
+const DAY = '24h';
 const SPANS: readonly { value: string; label: string; ms: number }[] = [
   { value: '1h', label: words.lastHour, ms: 3_600_000 },
   { value: '', label: words.last24Hours, ms: DAY_MS },
@@ -43,15 +45,17 @@ export function SizeOverTime({ kind, id, filters }: Props) {
     { every: LOOK_AGAIN_MS, keep: true },
   );
   return (
-    <Section title={words.size}>
-      <NativeSelect
-        className="narrow"
-        mb="sm"
-        label={words.time}
-        data={SPANS.map(({ value, label }) => ({ value, label }))}
-        value={span}
-        onChange={(event) => filters.set('span', event.target.value)}
-      />
+    <section aria-label={words.size}>
+      <div className="row spread">
+        <h2>{words.size}</h2>
+        <SegmentedControl
+          size="xs"
+          aria-label={words.time}
+          data={SPANS.map(({ value, label }) => ({ value: value === '' ? DAY : value, label }))}
+          value={span === '' ? DAY : span}
+          onChange={(value) => filters.set('span', value === DAY ? '' : value)}
+        />
+      </div>
       {read.data && !read.error ? (
         <Suspense fallback={<Waiting for={words.chart} />}>
           <SizeChart sizes={read.data.data.data} spanMs={spanMs} />
@@ -59,7 +63,7 @@ export function SizeOverTime({ kind, id, filters }: Props) {
       ) : (
         <Unread read={read} what={words.sizes} />
       )}
-    </Section>
+    </section>
   );
 }
 
@@ -78,11 +82,11 @@ export function Syncs({ kind, id, filters }: Props) {
             label={words.syncs}
             head={[
               words.when,
-              words.users,
-              words.checked,
-              words.changed,
-              words.sentTotal,
-              words.waiting,
+              number(words.users),
+              number(words.checked),
+              number(words.changed),
+              number(words.sentTotal),
+              number(words.waiting),
             ]}
           >
             {syncs.map(({ at, members, looked, changed, sent, waiting }) => (
@@ -90,11 +94,11 @@ export function Syncs({ kind, id, filters }: Props) {
                 <td>
                   <When at={at} />
                 </td>
-                <td>{count(members)}</td>
-                <td>{count(looked)}</td>
-                <td>{count(changed)}</td>
-                <td>{count(sent)}</td>
-                <td>{count(waiting)}</td>
+                <td className="number">{count(members)}</td>
+                <td className="number">{count(looked)}</td>
+                <td className="number">{count(changed)}</td>
+                <td className="number">{count(sent)}</td>
+                <td className="number">{count(waiting)}</td>
               </tr>
             ))}
           </Table>

@@ -2,13 +2,13 @@ import { LineChart } from '@mantine/charts';
 import { type Sizes } from '../../../shared/api/operations';
 import { stepLabel } from '../lib/series';
 import { count } from '../lib/labels';
-import { ACCESSIBLE, Figure, LOOK, WHOLE } from '../ui/charts';
+import { ACCESSIBLE, Figure, LOOK, ROOM, WHOLE } from '../ui/charts';
 import { text } from '../texts';
 
 const words = text.audience.sizeChart;
 
 const DAY_SECONDS = 86_400;
-const SERIES = [{ name: words.users, color: 'blue.6' }];
+const SERIES = [{ name: words.users, color: 'var(--bar-info)' }];
 
 /**
  * The number of members over time. Text beside the chart repeats its content for people who cannot
@@ -31,20 +31,18 @@ export function SizeChart({ sizes, spanMs }: { sizes: Sizes['data']; spanMs: num
           count(Math.max(...all)),
         );
   return (
-    <Figure title={words.usersOverTime} says={says}>
-      {all.length > 0 && (
-        <LineChart
-          {...LOOK}
-          withLegend={false}
-          data={points}
-          series={SERIES}
-          curveType="stepAfter"
-          dotProps={{ r: 2 }}
-          valueFormatter={count}
-          yAxisProps={WHOLE}
-          lineChartProps={ACCESSIBLE}
-        />
-      )}
+    <Figure title={words.usersOverTime} says={says} isEmpty={all.length === 0}>
+      <LineChart
+        {...LOOK}
+        withLegend={false}
+        data={points}
+        series={SERIES}
+        curveType="stepAfter"
+        dotProps={{ r: 2 }}
+        valueFormatter={count}
+        yAxisProps={WHOLE}
+        lineChartProps={{ ...ACCESSIBLE, ...ROOM }}
+      />
     </Figure>
   );
 }
