@@ -313,7 +313,7 @@ const SEARCHES: Record<string, { path: string; act: (page: Page) => Promise<void
   'the destination of a replay': {
     path: '/replays?destination=none',
     act: async (page) => {
-      await page.getByLabel('Destination', { exact: true }).fill(LAST);
+      await page.getByRole('combobox', { name: 'Destination', exact: true }).fill(LAST);
       await page.getByRole('option', { name: LAST, exact: true }).waitFor();
     },
   },
