@@ -1,4 +1,4 @@
-import { SegmentedControl, Text } from '@mantine/core';
+import { SegmentedControl, Stack, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { useRead } from '../lib/api';
 import { sinceOf } from '../lib/series';
@@ -25,44 +25,47 @@ interface Props {
 }
 
 const LOOK_AGAIN_MS = 10_000;
-const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
 /** The span of an address without one. */
 const DAY = '24h';
-const SPANS: readonly { value: string; label: string; ms: number }[] = [
-  { value: '1h', label: words.lastHour, ms: 3_600_000 },
-  { value: '', label: words.last24Hours, ms: DAY_MS },
-  { value: '7d', label: words.last7Days, ms: 7 * DAY_MS },
-  { value: '90d', label: words.last90Days, ms: 90 * DAY_MS },
+const SPANS = [
+  { value: '1h', label: words.lastHour, ms: 60 * MINUTE_MS, stepSeconds: 60 },
+  { value: DAY, label: words.last24Hours, ms: DAY_MS, stepSeconds: 900 },
+  { value: '7d', label: words.last7Days, ms: 7 * DAY_MS, stepSeconds: 7_200 },
+  { value: '90d', label: words.last90Days, ms: 90 * DAY_MS, stepSeconds: 86_400 },
 ];
 
 export function SizeOverTime({ kind, id, filters }: Props) {
-  const span = filters.get('span');
-  const spanMs = SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS;
-  const query = { from: sinceOf(spanMs, Date.now()) };
+  const chosen = filters.get('span') || DAY;
+  const { ms = DAY_MS, stepSeconds = 900 } = SPANS.find(({ value }) => value === chosen) ?? {};
+  const since = sinceOf(ms, Date.now(), stepSeconds * 1_000);
   const read = useRead(
     `GET /${kind}/{id}/sizes`,
-    { id, query },
+    { id, query: { from: since } },
     { every: LOOK_AGAIN_MS, keep: true },
   );
   return (
     <section aria-label={words.size}>
-      <div className="row spread">
-        <h2>{words.size}</h2>
-        <SegmentedControl
-          size="xs"
-          aria-label={words.time}
-          data={SPANS.map(({ value, label }) => ({ value: value === '' ? DAY : value, label }))}
-          value={span === '' ? DAY : span}
-          onChange={(value) => filters.set('span', value === DAY ? '' : value)}
-        />
-      </div>
-      {read.data && !read.error ? (
-        <Suspense fallback={<Waiting for={words.chart} />}>
-          <SizeChart sizes={read.data.data.data} spanMs={spanMs} />
-        </Suspense>
-      ) : (
-        <Unread read={read} what={words.sizes} />
-      )}
+      <Stack gap="sm">
+        <div className="row spread">
+          <h2>{words.size}</h2>
+          <SegmentedControl
+            size="xs"
+            aria-label={words.time}
+            data={SPANS.map(({ value, label }) => ({ value, label }))}
+            value={chosen}
+            onChange={(value) => filters.set('span', value === DAY ? '' : value)}
+          />
+        </div>
+        {read.data && !read.error ? (
+          <Suspense fallback={<Waiting for={words.chart} />}>
+            <SizeChart sizes={read.data.data.data} span={{ since, stepSeconds }} />
+          </Suspense>
+        ) : (
+          <Unread read={read} what={words.sizes} />
+        )}
+      </Stack>
     </section>
   );
 }

@@ -63,7 +63,7 @@ export function Audit() {
         />
         <TimeFilter filters={filters} of="changes" />
         <Checkbox
-          className="beside-field"
+          className="level"
           label={words.withSessions}
           checked={withSessions}
           // A list of sign-ins without them would be empty.

@@ -126,7 +126,7 @@ export function FilterBar({
       <div id={fields} className={open ? 'filters' : 'filters folded'}>
         {children}
         {filters.any && (
-          <Button className="beside-field" variant="default" onClick={filters.clear}>
+          <Button variant="default" onClick={filters.clear}>
             {words.clear}
           </Button>
         )}

@@ -92,7 +92,7 @@ function Between({ filters, from, before, isLabelled }: BetweenProps) {
     <>
       <Moment filters={filters} {...from} isLabelled={isLabelled} />
       <Moment filters={filters} {...before} isLabelled={isLabelled} />
-      <Text size="xs" className={isLabelled ? 'quiet beside-field' : 'quiet'}>
+      <Text size="xs" className={isLabelled ? 'quiet level' : 'quiet'}>
         {Intl.DateTimeFormat().resolvedOptions().timeZone}
       </Text>
     </>
