@@ -37,10 +37,7 @@ export function SizeChart({ sizes, span }: Props) {
     <Figure title={words.usersOverTime} says={says} isEmpty={all.length === 0}>
       <LineChart
         {...LOOK}
-        {...byTime(
-          steps.map(({ at }) => at),
-          span.stepSeconds,
-        )}
+        {...byTime(steps, span.stepSeconds)}
         withLegend={false}
         data={points}
         series={SERIES}

@@ -27,9 +27,9 @@ export const SHARED = { syncId: 'time', syncMethod: 'value' } as const;
 /**
  * Labels the steps of a chart. Their keys are their times, because the first and the last step of a
  * whole day have the same label, and recharts takes steps of one key for one step.
- * @param keys the starts of the steps, in order
  */
-export function byTime(keys: readonly string[], stepSeconds: number) {
+export function byTime(steps: readonly { at: string }[], stepSeconds: number) {
+  const keys = steps.map(({ at }) => at);
   const ticks = timeTicks(keys, stepSeconds);
   const labels = new Map(ticks.map(({ at, label }) => [at, label]));
   // Recharts also asks while the pointer is on no step.

@@ -129,10 +129,7 @@ function Bars({ steps, values, stepSeconds, series, marks = [], onZoom, onPick }
   return (
     <BarChart
       {...LOOK}
-      {...byTime(
-        steps.map(({ at }) => at),
-        stepSeconds,
-      )}
+      {...byTime(steps, stepSeconds)}
       data={values.map((value, i) => ({ ...value, at: steps[i]?.at }))}
       series={series}
       type="stacked"
