@@ -179,8 +179,7 @@ function Row({ change }: { change: Change }) {
       </td>
       <td>
         <div className="what">
-          <Pill kind={change.action} />
-          <span>{stateInWords(change.kind)}</span>
+          <Pill kind={change.action} /> <span>{stateInWords(change.kind)}</span>{' '}
           {place === undefined ? (
             <bdi>{change.name}</bdi>
           ) : (
