@@ -2,13 +2,16 @@ import { type Browser } from 'playwright-core';
 import { openTab, type Tab } from '../support/browser';
 import { CHROMIUM, openChromium } from '../support/chromium';
 import {
-  belowTheFold,
-  consolePages,
-  routesWithout,
-  type Subjects,
-  VANISHED,
-  WIDER,
-} from '../support/console/pages';
+  barriersIn,
+  FROM_RIGHT,
+  LONG,
+  MARKUP,
+  misfitsOf,
+  SPACED,
+  STRANGE_NAMES,
+  type Window,
+} from '../support/console/fits';
+import { consolePages, routesWithout, type Subjects } from '../support/console/pages';
 import { eventually } from '../support/eventually';
 import { testWith } from '../support/external-tools';
 import { aTrack } from '../support/factories';
@@ -21,22 +24,12 @@ import { openStorySystem, type StorySystem } from '../support/story-system';
  */
 
 const MINUTES = 60_000;
-const MOST = 200;
 /** A name of an audience becomes a trait of at most 100 characters, with `_` between its words. */
 const MOST_OF_TRAIT = 90;
-const LONG = 'Donaudampfschifffahrtsgesellschaft'.repeat(6).slice(0, MOST);
-const SPACED = 'the very long name of a customer with several words '
-  .repeat(4)
-  .slice(0, MOST)
-  .trim();
-const FROM_RIGHT = `متجر الكتب القديمة في المدينة ${'الكبيرة '.repeat(20)}`.slice(0, MOST).trim();
-const EMOJI = '🧾'.repeat(MOST / 2);
-const MARKUP = `<script>window.wasRun = true</script><img src=x onerror="window.wasRun=true">`;
-const NAMES = [LONG, SPACED, FROM_RIGHT, EMOJI, MARKUP];
 const USER = `user-${'0123456789'.repeat(12)}`;
 
 /** Windows by their size in CSS px. That of 640 × 400 is one of 1,280 × 800 at 200 %. */
-const WINDOWS = [
+const WINDOWS: Window[] = [
   { width: 1_280, height: 800, showsFirst: true },
   { width: 1_024, height: 800, showsFirst: true },
   { width: 800, height: 800, showsFirst: true },
@@ -80,9 +73,9 @@ async function makeStrange(): Promise<Subjects> {
   sink.on('/dies', { status: 422, body: LONG });
   sink.on('/fails', { status: 500, body: LONG });
   const source = await system.createSource(LONG);
-  for (const name of NAMES.slice(1)) await system.createSource(name);
+  for (const name of STRANGE_NAMES.slice(1)) await system.createSource(name);
   const destinations: string[] = [];
-  for (const [i, name] of NAMES.entries()) {
+  for (const [i, name] of STRANGE_NAMES.entries()) {
     const path = ['/dies', '/fails', '/works'][i % 3]!;
     const { id } = await system.createDestination({
       name,
@@ -94,7 +87,7 @@ async function makeStrange(): Promise<Subjects> {
     destinations.push(id);
   }
   const destination = destinations[0]!;
-  for (const name of NAMES) {
+  for (const name of STRANGE_NAMES) {
     await made('/tokens', { name, role: 'operator' });
   }
   const common = { sources: [source.id], destinations: [destination] };
@@ -110,7 +103,7 @@ async function makeStrange(): Promise<Subjects> {
     event: LONG,
   });
   await stage.settled();
-  for (const event of NAMES) {
+  for (const event of STRANGE_NAMES) {
     const call = aTrack({ event, userId: USER, properties: { [LONG]: LONG, text: MARKUP } });
     expect((await system.send(source.writeKey, 'track', call)).status).toBe(200);
   }
@@ -122,7 +115,7 @@ async function makeStrange(): Promise<Subjects> {
       ({ status }) => status === 'dead',
     );
     // The audience has sent some, too.
-    expect(dead.length).toBeGreaterThanOrEqual(NAMES.length);
+    expect(dead.length).toBeGreaterThanOrEqual(STRANGE_NAMES.length);
     return dead[0]!.id;
   });
   await made('/deletions', { userIds: [LONG] });
@@ -138,7 +131,7 @@ async function signedIn(): Promise<Tab> {
   const tab = await openTab(browser);
   await tab.page.addInitScript(
     `localStorage.setItem('waypost.views.deliveries', ${JSON.stringify(
-      JSON.stringify(NAMES.map((name) => ({ name, filters: `q=${name.slice(0, 9)}` }))),
+      JSON.stringify(STRANGE_NAMES.map((name) => ({ name, filters: `q=${name.slice(0, 9)}` }))),
     )})`,
   );
   await tab.page.goto(`${stage.system.controlUrl}/`);
@@ -164,30 +157,8 @@ testWith(
       await page.goto(`${stage.system.controlUrl}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await eventually(async () => expect(await page.locator('.skeletons').count()).toBe(0));
-      const barriers = await tab.barriers();
-      await page.emulateMedia({ colorScheme: 'dark' });
-      // Dark mode changes nothing else.
-      barriers.push(...(await tab.barriers('color-contrast')));
-      await page.emulateMedia({ colorScheme: 'light' });
-      found.push(...barriers.map((barrier) => `${path}: ${barrier}`));
-      for (const { width, height, showsFirst } of WINDOWS) {
-        await page.setViewportSize({ width, height });
-        const look = async () => [
-          ...((await tab.evaluate(WIDER)) as string[]).slice(0, 5),
-          ...((await tab.evaluate(VANISHED)) as string[]).slice(0, 5),
-          ...(showsFirst ? [await tab.evaluate(belowTheFold(first))] : []).filter(
-            (below) => below !== 0,
-          ),
-        ];
-        // Data and charts may still arrive.
-        await eventually(async () => expect(await look()).toEqual([]), {
-          deadlineMs: 10_000,
-        }).catch(() => undefined);
-        const beyond = await look();
-        if (beyond.length > 0) {
-          found.push(`${path} at ${String(width)} × ${String(height)}: ${beyond.join(', ')}`);
-        }
-      }
+      const misfits = [...(await barriersIn(tab)), ...(await misfitsOf(tab, first, WINDOWS))];
+      found.push(...misfits.map((misfit) => `${path}: ${misfit}`));
     }
     expect(found).toEqual([]);
     expect(await tab.evaluate('window.wasRun')).toBeUndefined();

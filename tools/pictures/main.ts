@@ -66,13 +66,14 @@ async function main(): Promise<boolean> {
     const sources = await createSources(past);
     const ids = new Map([...sources].map(([name, { id }]) => [name, id]));
     // Profiles are kept from the first definition on.
-    await past.control('POST', '/audiences', {
+    const created = await past.control('POST', '/audiences', {
       name: 'Loyal pros',
       condition: 'has(user.traits.plan) && user.traits.plan == "pro"',
     });
+    const audience = created.body as { id: string; source: string };
     await writeCalls(past, calls, ids);
     await routed(past);
-    const destinations = await createDestinations(past, ids);
+    const destinations = await createDestinations(past, ids, audience.source);
     await moveCreation(past);
     await change(apiOf({ ...past, adminToken: token.token }), destinations);
     await recorded(past);
@@ -80,7 +81,14 @@ async function main(): Promise<boolean> {
 
     say(`writes ${String(calls.length)} calls of the last day`);
     const operator = { id: token.id, name: 'Ada Wong' };
-    await writeHistory(dataDir, { nowMs, calls, sources: ids, destinations, operator });
+    await writeHistory(dataDir, {
+      nowMs,
+      calls,
+      sources: ids,
+      destinations,
+      audience: audience.id,
+      operator,
+    });
 
     say('sends calls, and takes the pictures');
     const system = await start();
@@ -194,16 +202,22 @@ async function recorded(system: System): Promise<void> {
   });
 }
 
-async function createDestinations(system: System, sources: ReadonlyMap<string, string>) {
+/** @param audience the source of its calls */
+async function createDestinations(
+  system: System,
+  sources: ReadonlyMap<string, string>,
+  audience: string,
+) {
   const destinations = new Map<string, Destination>();
-  for (const { name, host, sources: from, events } of CUSTOMERS) {
+  for (const { name, host, sources: from, events, getsAudience = false } of CUSTOMERS) {
+    const usual = from.map((each) => sources.get(each) ?? '');
     const list = events?.map((event) => JSON.stringify(event)).join(', ');
     const filter = list && `type == "track" && event in [${list}]`;
     destinations.set(
       name,
       await system.createDestination({
         name,
-        sources: from.map((each) => sources.get(each) ?? ''),
+        sources: getsAudience ? [...usual, audience] : usual,
         webhooks: [{ url: `https://${host}/waypost` }],
         sharedSecret: `whsec_${randomBytes(32).toString('base64')}`,
         ...defined({ filter }),

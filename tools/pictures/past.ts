@@ -8,6 +8,7 @@ import { storeEvidence } from '../../services/control/health/store';
 import { type Database } from '../../services/control/history/database';
 import { openPglite } from '../../services/control/history/pglite';
 import { readParts, recordEvents } from '../../services/control/history/record-events';
+import { saveSyncs, type SyncRow } from '../../services/control/history/syncs';
 import { defined } from '../../shared/collections/defined';
 import { createAuthenticator } from '../../shared/config/authentication';
 import { openConfig } from '../../shared/config/reader';
@@ -158,6 +159,8 @@ export interface Known {
   sources: ReadonlyMap<string, string>;
   /** by the name of the customer */
   destinations: ReadonlyMap<string, Pick<Destination, 'id' | 'webhooks'>>;
+  /** of the users on the plan `pro` */
+  audience: string;
   /** who acknowledged a notice */
   operator: { id: string; name: string };
 }
@@ -174,6 +177,7 @@ export async function writeHistory(dataDir: string, known: Known): Promise<void>
         await storeEvidence(transaction, batch.flatMap(evidenceIn));
       });
     }
+    await saveSyncs(database, syncsOf(known));
     const notices = noticesOf(known, events);
     await addNotices(database, notices);
     for (const { id, acknowledged } of notices) {
@@ -183,6 +187,44 @@ export async function writeHistory(dataDir: string, known: Known): Promise<void>
   } finally {
     await database.close();
   }
+}
+
+const SYNC_EVERY_MS = 10 * MINUTE_MS;
+
+/** Returns the syncs of the audience, by the users that the calls have introduced until then. */
+export function syncsOf({ nowMs, calls, audience }: Known): SyncRow[] {
+  const members = new Set<string>();
+  const syncs: SyncRow[] = [];
+  let looked = 0;
+  let sent = 0;
+  let changed = 0;
+  let bucket = Math.ceil((nowMs - DAY_MS) / SYNC_EVERY_MS) * SYNC_EVERY_MS;
+  for (const { call, atMs } of calls) {
+    while (atMs >= bucket) {
+      sent += changed;
+      syncs.push({
+        definition: audience,
+        bucket,
+        at: bucket,
+        said: bucket,
+        members: members.size,
+        looked,
+        changed,
+        sent,
+        waiting: 0,
+      });
+      looked = 0;
+      changed = 0;
+      bucket += SYNC_EVERY_MS;
+    }
+    if (call.type !== 'identify') continue;
+    const isMember = call.traits?.plan === 'pro';
+    if (isMember !== members.has(call.userId)) changed++;
+    if (isMember) members.add(call.userId);
+    else members.delete(call.userId);
+    looked++;
+  }
+  return syncs;
 }
 
 function evidenceIn(event: object) {

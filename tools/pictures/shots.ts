@@ -93,6 +93,12 @@ export async function takePictures(system: System, known: Known): Promise<void> 
     await page.getByRole('row', { name: /certificate expiring/ }).waitFor();
     await shoot(page, 'notices');
 
+    await showAudience(page, open, system);
+
+    await open('/audit');
+    await page.getByRole('region', { name: 'Changes', exact: true }).waitFor();
+    await shoot(page, 'audit');
+
     await showConnect(page, open, known);
     await showBuilder(page, open);
     await showPreview(page, open, known);
@@ -118,6 +124,16 @@ async function showConnect(page: Page, open: Open, { sources }: Known): Promise<
   // The fields have scrolled into view.
   await page.mouse.wheel(0, -FAR);
   await shoot(page, 'connect', { height: 1_240 });
+}
+
+/** The one audience of the world, once all profiles are checked. */
+async function showAudience(page: Page, open: Open, system: System): Promise<void> {
+  const answer = await system.control('GET', '/audiences');
+  const [audience] = (answer.body as { data: { id: string }[] }).data;
+  await open(`/audiences/${audience?.id ?? ''}`);
+  await page.getByText('live', { exact: true }).waitFor({ timeout: 120_000 });
+  await page.getByRole('heading', { name: 'Syncs', exact: true }).waitFor();
+  await shoot(page, 'audience');
 }
 
 async function showBuilder(page: Page, open: Open): Promise<void> {

@@ -46,6 +46,8 @@ export interface Customer {
   sources: SourceName[];
   /** all, if absent */
   events?: string[];
+  /** is told who joins and leaves the audience; no, if absent */
+  getsAudience?: boolean;
   /** how its endpoint answers now; 200 if absent */
   answer?: (nth: number) => Answer;
   /** @param agoMs age of the delivery. @param i its number, for chance; delivered, if absent */
@@ -151,6 +153,7 @@ export const CUSTOMERS: Customer[] = [
     name: 'Helios Energy',
     host: 'hooks.helios.example',
     sources: ['Billing backend'],
+    getsAudience: true,
   },
   {
     name: 'Iris Media',
@@ -181,6 +184,8 @@ export interface ShopCall {
   messageId: string;
   userId: string;
   event?: string;
+  /** of an identify call */
+  traits?: { plan: 'pro' | 'free' };
   [field: string]: unknown;
 }
 
@@ -206,7 +211,7 @@ export function callOf(i: number): ShopCall {
   const userId = `u-${String(1_000 + at(i, 2, USERS))}`;
   const call = { messageId: randomUUID(), userId, source };
   if (i % INTRODUCES_EVERY === 0) {
-    const plan = share(i, 3) < 0.3 ? 'pro' : 'free';
+    const plan = share(i, 3) < 0.3 ? ('pro' as const) : ('free' as const);
     const introduced = `u-${String(1_000 + ((i / INTRODUCES_EVERY) % USERS))}`;
     const traits = { email: `${introduced}@customers.example`, plan };
     return { ...call, source: 'Web shop', type: 'identify', userId: introduced, traits };

@@ -1,10 +1,10 @@
-import { NativeSelect, Text } from '@mantine/core';
+import { SegmentedControl, Stack, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { useRead } from '../lib/api';
 import { sinceOf } from '../lib/series';
 import { count } from '../lib/labels';
 import { type Filters, Pager } from '../ui/filters';
-import { Listed, Section, Table, Unread, Waiting, When } from '../ui/ui';
+import { Listed, number, Section, Table, Unread, Waiting, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.audience.history;
@@ -25,41 +25,48 @@ interface Props {
 }
 
 const LOOK_AGAIN_MS = 10_000;
-const DAY_MS = 86_400_000;
-const SPANS: readonly { value: string; label: string; ms: number }[] = [
-  { value: '1h', label: words.lastHour, ms: 3_600_000 },
-  { value: '', label: words.last24Hours, ms: DAY_MS },
-  { value: '7d', label: words.last7Days, ms: 7 * DAY_MS },
-  { value: '90d', label: words.last90Days, ms: 90 * DAY_MS },
+const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
+/** The span of an address without one. */
+const DAY = '24h';
+const SPANS = [
+  { value: '1h', label: words.lastHour, ms: 60 * MINUTE_MS, stepSeconds: 60 },
+  { value: DAY, label: words.last24Hours, ms: DAY_MS, stepSeconds: 900 },
+  { value: '7d', label: words.last7Days, ms: 7 * DAY_MS, stepSeconds: 7_200 },
+  { value: '90d', label: words.last90Days, ms: 90 * DAY_MS, stepSeconds: 86_400 },
 ];
 
 export function SizeOverTime({ kind, id, filters }: Props) {
-  const span = filters.get('span');
-  const spanMs = SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS;
-  const query = { from: sinceOf(spanMs, Date.now()) };
+  const chosen = filters.get('span') || DAY;
+  const { ms = DAY_MS, stepSeconds = 900 } = SPANS.find(({ value }) => value === chosen) ?? {};
+  const since = sinceOf(ms, Date.now(), stepSeconds * 1_000);
   const read = useRead(
     `GET /${kind}/{id}/sizes`,
-    { id, query },
+    { id, query: { from: since } },
     { every: LOOK_AGAIN_MS, keep: true },
   );
   return (
-    <Section title={words.size}>
-      <NativeSelect
-        className="narrow"
-        mb="sm"
-        label={words.time}
-        data={SPANS.map(({ value, label }) => ({ value, label }))}
-        value={span}
-        onChange={(event) => filters.set('span', event.target.value)}
-      />
-      {read.data && !read.error ? (
-        <Suspense fallback={<Waiting for={words.chart} />}>
-          <SizeChart sizes={read.data.data.data} spanMs={spanMs} />
-        </Suspense>
-      ) : (
-        <Unread read={read} what={words.sizes} />
-      )}
-    </Section>
+    <section aria-label={words.size}>
+      <Stack gap="sm">
+        <div className="row spread">
+          <h2>{words.size}</h2>
+          <SegmentedControl
+            size="xs"
+            aria-label={words.time}
+            data={SPANS.map(({ value, label }) => ({ value, label }))}
+            value={chosen}
+            onChange={(value) => filters.set('span', value === DAY ? '' : value)}
+          />
+        </div>
+        {read.data && !read.error ? (
+          <Suspense fallback={<Waiting for={words.chart} />}>
+            <SizeChart sizes={read.data.data.data} span={{ since, stepSeconds }} />
+          </Suspense>
+        ) : (
+          <Unread read={read} what={words.sizes} />
+        )}
+      </Stack>
+    </section>
   );
 }
 
@@ -78,11 +85,11 @@ export function Syncs({ kind, id, filters }: Props) {
             label={words.syncs}
             head={[
               words.when,
-              words.users,
-              words.checked,
-              words.changed,
-              words.sentTotal,
-              words.waiting,
+              number(words.users),
+              number(words.checked),
+              number(words.changed),
+              number(words.sentTotal),
+              number(words.waiting),
             ]}
           >
             {syncs.map(({ at, members, looked, changed, sent, waiting }) => (
@@ -90,11 +97,11 @@ export function Syncs({ kind, id, filters }: Props) {
                 <td>
                   <When at={at} />
                 </td>
-                <td>{count(members)}</td>
-                <td>{count(looked)}</td>
-                <td>{count(changed)}</td>
-                <td>{count(sent)}</td>
-                <td>{count(waiting)}</td>
+                <td className="number">{count(members)}</td>
+                <td className="number">{count(looked)}</td>
+                <td className="number">{count(changed)}</td>
+                <td className="number">{count(sent)}</td>
+                <td className="number">{count(waiting)}</td>
               </tr>
             ))}
           </Table>

@@ -4,8 +4,8 @@ import { call, useRead } from '../lib/api';
 import { useTelling } from '../lib/sources';
 import { type SeenNames, suggestionsOf } from './suggestions';
 
-/** Limits the requests: each source needs one. */
-const MAX_SOURCES = 20;
+/** Limits the requests: each source needs one. The last events of all sources are read at once. */
+const MAX_SOURCES = 8;
 const LATELY = 200;
 const MINUTE_MS = 60_000;
 

@@ -5,7 +5,7 @@ import { clock, count } from '../lib/labels';
 import { useMay } from '../lib/session';
 import { type Filters } from '../ui/filters';
 import { type Bar, barAt, barsOf, type End, endsOf } from './bars';
-import { timeOf } from './search';
+import { timeOf } from '../lib/times';
 import { text } from '../texts';
 
 const words = text.watch.histogram;

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Text } from '@mantine/core';
+import { Button, Checkbox, Group, Text } from '@mantine/core';
 import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef, useState } from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
@@ -9,15 +9,15 @@ import { goesOnInWords } from '../lib/goes-on';
 import { answerInShort, count, reasonInWords, stateInWords } from '../lib/labels';
 import { linkOf, rowOf, useReturn } from '../lib/return';
 import { useMay } from '../lib/session';
+import { timeOf } from '../lib/times';
 import { SendFirst } from '../source/send-first';
 import { type Filters, Pager, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
+import { TimeFilter } from '../ui/time-filter';
 import { Empty, number, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { Histogram } from './histogram';
 import { DeliveryPanel } from './panel';
-import { timeOf } from './search';
 import { SearchField } from './search-field';
-import { TimeFilter } from './time-filter';
 import { text } from '../texts';
 
 const words = text.watch.deliveries;
@@ -72,7 +72,9 @@ export function DeliveryList({ destination }: Props) {
           filters={filters}
           fixed={destination === undefined ? undefined : 'destination'}
         />
-        <TimeFilter filters={filters} />
+        <Group gap="xs" align="center">
+          <TimeFilter filters={filters} of="deliveries" />
+        </Group>
         {filters.any && (
           <Button variant="default" onClick={filters.clear}>
             {text.ui.filters.clear}

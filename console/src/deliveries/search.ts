@@ -1,6 +1,6 @@
 import { FILTER_STATUSES } from '../../../shared/model/reasons';
-import { parseDuration } from '../../../shared/model/time';
 import { TYPES } from '../lib/labels';
+import { spanMs } from '../lib/times';
 
 /**
  * The language of the search field of deliveries: `status:dead code:5xx user:u-17 since:1h "A-17"`.
@@ -93,25 +93,4 @@ function isOneOf(options: readonly string[], value: string): boolean {
 
 function isTime(value: string): boolean {
   return spanMs(value) !== undefined || !Number.isNaN(Date.parse(value));
-}
-
-/** `1h` → ms; undefined: it is no span of time */
-function spanMs(value: string): number | undefined {
-  const ms = parseDuration(value);
-  return ms !== undefined && ms > 0 ? ms : undefined;
-}
-
-const MINUTE_MS = 60_000;
-
-/**
- * Returns the time of a filter for the API: a span ends now, rounded to the minute so that requests
- * within a minute are equal.
- */
-export function timeOf(value: string, nowMs: number): string {
-  const span = spanMs(value);
-  if (span !== undefined) {
-    return new Date(Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - span).toISOString();
-  }
-  const ms = Date.parse(value);
-  return Number.isNaN(ms) ? value : new Date(ms).toISOString();
 }

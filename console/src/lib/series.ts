@@ -8,10 +8,10 @@ const MINUTE_MS = 60_000;
 
 /**
  * Returns the start of a time span, rounded to the minute, so that requests within a minute are
- * equal.
+ * equal, or to longer steps.
  */
-export function sinceOf(spanMs: number, nowMs: number): string {
-  return new Date(Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - spanMs).toISOString();
+export function sinceOf(spanMs: number, nowMs: number, stepMs = MINUTE_MS): string {
+  return new Date(Math.floor((nowMs - spanMs) / stepMs) * stepMs).toISOString();
 }
 
 /** A part of the time, from `since` on and before `until`. */
@@ -74,6 +74,26 @@ export function everyStep<T extends { at: string }>(
     steps.push({ at: iso(at), until: iso(at + stepMs), found: byTime.get(at) });
   }
   return steps;
+}
+
+/**
+ * Returns the size at each step of a time: the last one that was counted until its end. Null before
+ * the first count.
+ * @param sizes the oldest first
+ */
+export function sizeSteps(
+  sizes: readonly { at: string; members: number }[],
+  span: Span,
+  endMs: number,
+): { at: string; members: number | null }[] {
+  let last: number | null = null;
+  let next = 0;
+  return everyStep(span, [], endMs).map(({ at, until }) => {
+    for (; Date.parse(sizes[next]?.at ?? '') < Date.parse(until); next++) {
+      last = sizes[next]?.members ?? last;
+    }
+    return { at, members: last };
+  });
 }
 
 const DAY_SECONDS = 86_400;

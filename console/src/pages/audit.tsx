@@ -1,5 +1,5 @@
 import { Checkbox } from '@mantine/core';
-import { compact } from '../../../shared/collections/defined';
+import { compact, defined } from '../../../shared/collections/defined';
 import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { type Audit as Response } from '../../../shared/api/operations';
 import { ALERTS_ID } from '../../../shared/model/config';
@@ -15,6 +15,7 @@ import {
 import { useNamed } from '../destination/save';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
+import { timeOf } from '../lib/times';
 import { personInWords, placeOf, roleInWords, stateInWords } from '../lib/labels';
 import {
   ChoiceFilter,
@@ -23,15 +24,15 @@ import {
   Pager,
   SelectFilter,
   TextFilter,
-  TimeFilter,
   useFilters,
 } from '../ui/filters';
+import { TimeFilter } from '../ui/time-filter';
 import { AdminsOnly, Empty, Listed, NameLink, Page, Pill, Table, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.administration.audit;
 
-const FILTERS = ['kind', 'entry', 'by', 'sessions', 'since', 'until', 'after'] as const;
+const FILTERS = ['kind', 'entry', 'by', 'sessions', 'after'] as const;
 
 /** The audit log. Secrets read *** before and after. */
 export function Audit() {
@@ -39,8 +40,11 @@ export function Audit() {
   const admin = useMay('GET /audit');
   // Otherwise the sessions of a busy day hide what changed.
   const withSessions = filters.get('sessions') === 'true' || filters.get('kind') === 'session';
+  const time = (name: 'since' | 'until') =>
+    filters.get(name) === '' ? undefined : timeOf(filters.get(name), Date.now());
   const query = {
     ...filters.query(FILTERS),
+    ...defined({ since: time('since'), until: time('until') }),
     sessions: withSessions ? ('true' as const) : ('false' as const),
     total: 'true' as const,
   };
@@ -57,10 +61,9 @@ export function Audit() {
           name="entry"
           label={words.entryId}
         />
-        <TimeFilter filters={filters} name="since" label={words.from} />
-        <TimeFilter filters={filters} name="until" label={words.before} />
+        <TimeFilter filters={filters} of="changes" />
         <Checkbox
-          className="beside-field"
+          className="level"
           label={words.withSessions}
           checked={withSessions}
           // A list of sign-ins without them would be empty.
@@ -175,17 +178,23 @@ function Row({ change }: { change: Change }) {
         <bdi>{personInWords(change.by.name)}</bdi> ({roleInWords(change.by.role)})
       </td>
       <td>
-        <Pill kind={change.action} /> {stateInWords(change.kind)}{' '}
-        {place === undefined ? (
-          <bdi>{change.name}</bdi>
-        ) : (
-          <NameLink to={place} name={change.name} />
-        )}
+        <div className="what">
+          <Pill kind={change.action} /> <span>{stateInWords(change.kind)}</span>{' '}
+          {place === undefined ? (
+            <bdi>{change.name}</bdi>
+          ) : (
+            <NameLink to={place} name={change.name} />
+          )}
+        </div>
       </td>
       <td>
         {change.changes.length > FEW ? (
           <details>
-            <summary>{change.changes.map(({ field }) => names[field] ?? field).join(', ')}</summary>
+            <summary>
+              {change.action === 'changed'
+                ? change.changes.map(({ field }) => names[field] ?? field).join(', ')
+                : words.fieldsOf(change.changes.length)}
+            </summary>
             {differences}
           </details>
         ) : (

@@ -1,3 +1,5 @@
+import { counted } from './counts';
+
 /** Texts of the pages for tokens, the audit trail, deletions and the sign-in. */
 export const administration = {
   audit: {
@@ -6,8 +8,7 @@ export const administration = {
     kind: 'Kind',
     entryId: 'Id of the entry',
     theAudit: 'the audit trail',
-    from: 'From',
-    before: 'Before',
+    fieldsOf: (n: number) => counted(n, 'field'),
     nothingMatches: 'Nothing matches',
     noEntriesYet: 'No entries yet',
     changes: 'Changes',
@@ -33,6 +34,7 @@ export const administration = {
       sharedSecret: 'Secret',
       shards: 'Shards',
       source: 'Source',
+      sources: 'Sources',
       token: 'Token',
       trust: 'Calls come from',
       type: 'Kind',

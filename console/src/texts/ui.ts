@@ -32,6 +32,27 @@ export const ui = {
       sent_at_unreadable: 'sentAt could not be read. The time of the call is not corrected.',
     },
   },
+  timeFilter: {
+    time: 'Time',
+    any: 'Any time',
+    quarter: 'Last 15 minutes',
+    hour: 'Last hour',
+    day: 'Last 24 hours',
+    week: 'Last 7 days',
+    deliveries: {
+      between: 'Accepted between …',
+      from: 'Accepted from',
+      before: 'Accepted before',
+    },
+    changes: {
+      between: 'Between …',
+      from: 'From',
+      before: 'Before',
+    },
+    endedBetween: 'Ended between …',
+    endedFrom: 'Ended from',
+    endedBefore: 'Ended before',
+  },
   filters: {
     hideFilters: 'Hide filters',
     filters: 'Filters',

@@ -54,20 +54,6 @@ export const watch = {
       replay: 'id of the replay',
     },
   },
-  time: {
-    time: 'Time',
-    any: 'Any time',
-    quarter: 'Last 15 minutes',
-    hour: 'Last hour',
-    day: 'Last 24 hours',
-    week: 'Last 7 days',
-    between: 'Accepted between …',
-    from: 'Accepted from',
-    before: 'Accepted before',
-    endedBetween: 'Ended between …',
-    endedFrom: 'Ended from',
-    endedBefore: 'Ended before',
-  },
   histogram: {
     ends: {
       delivered: (n: string) => `${n} delivered`,

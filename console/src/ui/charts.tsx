@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core';
 import { type ReactNode } from 'react';
+import { stepLabel, timeTicks } from '../lib/series';
 import { text } from '../texts';
 
 const words = text.ui.timeCharts;
@@ -22,6 +23,27 @@ export const ROOM = { margin: { top: 8 } } as const;
 
 /** The cursor is at the same time in all charts of a page. */
 export const SHARED = { syncId: 'time', syncMethod: 'value' } as const;
+
+/**
+ * Labels the steps of a chart. Their keys are their times, because the first and the last step of a
+ * whole day have the same label, and recharts takes steps of one key for one step.
+ */
+export function byTime(steps: readonly { at: string }[], stepSeconds: number) {
+  const keys = steps.map(({ at }) => at);
+  const ticks = timeTicks(keys, stepSeconds);
+  const labels = new Map(ticks.map(({ at, label }) => [at, label]));
+  // Recharts also asks while the pointer is on no step.
+  const label = (at: unknown) =>
+    typeof at === 'string' && at !== '' ? stepLabel(at, stepSeconds) : '';
+  return {
+    xAxisProps: {
+      ticks: ticks.map(({ at }) => at),
+      interval: 0,
+      tickFormatter: (at: string) => labels.get(at) ?? '',
+    },
+    tooltipProps: { labelFormatter: label },
+  } as const;
+}
 
 interface FigureProps {
   title: string;

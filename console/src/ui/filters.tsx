@@ -3,7 +3,7 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { type Deliveries } from '../../../shared/api/operations';
-import { isoOfLocal, localOfIso, pageInWords, stateInWords } from '../lib/labels';
+import { pageInWords, stateInWords } from '../lib/labels';
 import { text } from '../texts';
 
 const words = text.ui.filters;
@@ -126,7 +126,7 @@ export function FilterBar({
       <div id={fields} className={open ? 'filters' : 'filters folded'}>
         {children}
         {filters.any && (
-          <Button className="beside-field" variant="default" onClick={filters.clear}>
+          <Button variant="default" onClick={filters.clear}>
             {words.clear}
           </Button>
         )}
@@ -157,17 +157,6 @@ export function ChoiceFilter({ options, ...named }: Named & { options: readonly 
     <SelectFilter
       {...named}
       options={options.map((value) => ({ value, label: stateInWords(value) }))}
-    />
-  );
-}
-
-export function TimeFilter({ filters, name, label }: Named) {
-  return (
-    <TextInput
-      label={label}
-      type="datetime-local"
-      value={localOfIso(filters.get(name))}
-      onChange={(event) => filters.set(name, isoOfLocal(event.target.value) ?? '')}
     />
   );
 }

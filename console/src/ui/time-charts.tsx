@@ -13,10 +13,9 @@ import {
   type Range,
   type Step,
   stepLabel,
-  timeTicks,
 } from '../lib/series';
 import { type Mark, markedSteps } from '../lib/marks';
-import { ACCESSIBLE, Figure, LEGEND, LOOK, ROOM, SHARED, WHOLE } from './charts';
+import { ACCESSIBLE, byTime, Figure, LEGEND, LOOK, ROOM, SHARED, WHOLE } from './charts';
 import { Marks, useMarks } from './marks';
 import { number, Table, TextLink, Unread } from './ui';
 import { useZoom } from './zoom';
@@ -145,27 +144,6 @@ function Bars({ steps, values, stepSeconds, series, marks = [], onZoom, onPick }
       {zoom.area}
     </BarChart>
   );
-}
-
-/**
- * Labels the steps of a chart. Their keys are their times, because the first and the last step of a
- * whole day have the same label, and recharts takes steps of one key for one step.
- */
-function byTime(steps: readonly Step<unknown>[], stepSeconds: number) {
-  const keys = steps.map(({ at }) => at);
-  const ticks = timeTicks(keys, stepSeconds);
-  const labels = new Map(ticks.map(({ at, label }) => [at, label]));
-  // Recharts also asks while the pointer is on no step.
-  const label = (at: unknown) =>
-    typeof at === 'string' && at !== '' ? stepLabel(at, stepSeconds) : '';
-  return {
-    xAxisProps: {
-      ticks: ticks.map(({ at }) => at),
-      interval: 0,
-      tickFormatter: (at: string) => labels.get(at) ?? '',
-    },
-    tooltipProps: { labelFormatter: label },
-  } as const;
 }
 
 /** The last step while it goes on: its numbers still grow. */

@@ -163,6 +163,19 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await page.reload();
     await changed.waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByLabel('Time', { exact: true }).selectOption('Last hour');
+    await page.waitForURL(/since=1h/);
+    await page.getByLabel('Kind').selectOption('destination');
+    await rows
+      .filter({ hasText: /created\s*destination[^]*\d+ fields/ })
+      .first()
+      .waitFor();
+    await page.getByLabel('Time', { exact: true }).selectOption('Between …');
+    await page.getByLabel('From').fill('2020-01-01T00:00');
+    await page.getByLabel('Before').fill('2020-01-02T00:00');
+    await page.getByText('Nothing matches').waitFor();
+    await isGood();
+    await page.getByRole('button', { name: 'Clear' }).click();
     await rows.filter({ hasText: 'created deletion' }).waitFor();
   },
 };

@@ -107,6 +107,9 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
         { deadlineMs: LONG_MS },
       );
       await page.getByRole('region', { name: 'Syncs' }).getByRole('row').nth(1).waitFor();
+      await page.getByRole('radiogroup', { name: 'Time' }).getByText('7 days').click();
+      await page.waitForURL(/span=7d/);
+      await page.getByRole('figure').getByText('Users over time').waitFor();
       await isGoodEverywhere();
       const parts = page.getByRole('navigation', { name: 'Parts of this page' });
       await parts.getByRole('link', { name: 'Members' }).click();

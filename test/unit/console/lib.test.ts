@@ -18,6 +18,7 @@ import {
   listOfAccepted,
   sinceCreation,
   sinceOf,
+  sizeSteps,
   stepLabel,
 } from '../../../console/src/lib/series';
 import { readViews, removeView, saveView } from '../../../console/src/lib/views';
@@ -170,6 +171,24 @@ describe('steps of a chart', () => {
     const now = Date.parse('2026-01-01T12:34:56.789Z');
     expect(sinceOf(3_600_000, now)).toBe('2026-01-01T11:34:00.000Z');
     expect(sinceOf(3_600_000, now + 3_000)).toBe(sinceOf(3_600_000, now));
+    expect(sinceOf(3_600_000, now, 900_000)).toBe('2026-01-01T11:30:00.000Z');
+  });
+
+  test('show the size that was counted last, and none before the first count', () => {
+    const span = { since: '2026-01-01T00:00:00.000Z', stepSeconds: 60 };
+    const counted = [
+      { at: '2026-01-01T00:01:10.000Z', members: 5 },
+      { at: '2026-01-01T00:01:50.000Z', members: 7 },
+      { at: '2026-01-01T00:03:00.000Z', members: 6 },
+    ];
+    const sizes = sizeSteps(counted, span, Date.parse('2026-01-01T00:05:00.000Z'));
+    expect(sizes.map(({ at, members }) => [at.slice(14, 16), members])).toEqual([
+      ['00', null],
+      ['01', 7],
+      ['02', 7],
+      ['03', 6],
+      ['04', 6],
+    ]);
   });
 
   test('are labelled with the time, and long steps with the day', () => {

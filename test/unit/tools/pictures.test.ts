@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEvents } from '../../../services/control/history/parse-events';
 import { ROOT } from '../../../shared/runtime/repo-root';
-import { eventsOf, pastCalls } from '../../../tools/pictures/past';
+import { eventsOf, pastCalls, syncsOf } from '../../../tools/pictures/past';
 import { CUSTOMERS, HOUR_MS, SOURCES } from '../../../tools/pictures/world';
 
 const NOW = Date.parse('2026-11-27T18:00:00Z');
@@ -32,8 +32,12 @@ test('The calls of the past are of the last day, in order, and the history takes
         { id: `dst_${String(i)}`, webhooks: [{ id: `whk_${String(i)}` }] },
       ]),
     ),
+    audience: 'aud_1',
     operator: { id: 'tok_1', name: 'Ada Wong' },
   };
+  const syncs = syncsOf(known);
+  expect(syncs.length).toBeGreaterThan(100);
+  expect(syncs.at(-1)?.members).toBeGreaterThan(30);
   // A fifth of them has every kind, and takes no seconds.
   const events = calls.filter(({ i }) => i % 5 === 0).flatMap((call) => eventsOf(call, known));
   const unusable = events.filter((event) => {

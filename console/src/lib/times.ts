@@ -1,0 +1,24 @@
+import { parseDuration } from '../../../shared/model/time';
+
+/** Times of filters: a span that ends now, such as `1h`, or a date. Pure. */
+
+/** `1h` → ms; undefined: it is no span of time */
+export function spanMs(value: string): number | undefined {
+  const ms = parseDuration(value);
+  return ms !== undefined && ms > 0 ? ms : undefined;
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Returns the time of a filter for the API: a span ends now, rounded to the minute so that requests
+ * within a minute are equal.
+ */
+export function timeOf(value: string, nowMs: number): string {
+  const span = spanMs(value);
+  if (span !== undefined) {
+    return new Date(Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - span).toISOString();
+  }
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? value : new Date(ms).toISOString();
+}
