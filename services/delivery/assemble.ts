@@ -87,6 +87,7 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
       telemetry.circuitChanged(log, transition);
       producer.send([circuitRecord(transition, time.agreedMs())]).catch(() => undefined);
     },
+    onDropped: (lane) => recoveries.stopProbes(lane),
   });
   const authorizing = new AuthorizingSender(adapters.sender, log, {
     now: () => time.steadyMs(),

@@ -3,7 +3,7 @@ import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { TOO_LARGE } from '../../shared/model/reasons';
 import { type RecoveredReason } from '../../shared/model/recall';
 import { createStepDedup } from '../../shared/model/dedup-window';
-import { messageOf, newerFormat } from '../../shared/runtime/errors';
+import { isRefused, messageOf, newerFormat } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import {
   type BatchProducer,
@@ -35,7 +35,7 @@ import {
 } from './decisions/disposition';
 import { shownRecovery } from './recoveries';
 import { urlDisabledRecord } from './decisions/side-events';
-import { isPlainSuccess, isRefused, SuccessRows } from './success-rows';
+import { isPlainSuccess, SuccessRows } from './success-rows';
 import * as telemetry from './telemetry/telemetry';
 
 /**

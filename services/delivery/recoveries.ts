@@ -101,7 +101,7 @@ export class Recoveries {
   /** A circuit opened or closed. */
   turned({ endpoint, state }: CircuitTransition): void {
     if (state === 'closed') {
-      this.#stopProbes(endpoint);
+      this.stopProbes(endpoint.lane);
       this.#ask(behind(endpoint, 'circuit_open'));
       return;
     }
@@ -150,7 +150,7 @@ export class Recoveries {
     const had = endpointsOf(before);
     const has = isOn ? after.destination.endpoints : [];
     for (const endpoint of had) {
-      if (!has.some(({ hash }) => hash === endpoint.hash)) this.#stopProbes(endpoint);
+      if (!has.some(({ hash }) => hash === endpoint.hash)) this.stopProbes(endpoint.lane);
     }
     if (before?.kind !== 'open' || !isOn || after.destination.paused) return;
     if (before.destination.paused) this.recovered(after, 'paused');
@@ -201,11 +201,12 @@ export class Recoveries {
     this.#open.set(endpoint.lane, opened);
   }
 
-  #stopProbes(endpoint: LaneUrl): void {
-    const opened = this.#open.get(endpoint.lane);
+  /** Nothing waits for this circuit any more: it has closed, or its lane was not used for long. */
+  stopProbes(lane: string): void {
+    const opened = this.#open.get(lane);
     if (!opened) return;
     opened.cancel();
-    this.#open.delete(endpoint.lane);
+    this.#open.delete(lane);
     if (opened.probes !== undefined) this.#send({ kind: 'stop', recall: opened.probes });
   }
 

@@ -1,7 +1,7 @@
 import { attemptsMade } from '../../shared/model/delivery';
 import { type OutRecord } from '../../shared/kafka/port';
 import { ATTEMPTS } from '../../shared/kafka/topics';
-import { AppError } from '../../shared/runtime/errors';
+import { isRefused } from '../../shared/runtime/errors';
 import { AttemptRows } from '../../shared/model/attempt-rows';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type OpenDelivery } from './attempt-context';
@@ -51,14 +51,6 @@ export interface SuccessRowsListener {
   written(success: Success): void;
   /** Called if Kafka refuses the record with the row for good. */
   refused(success: Success): void;
-}
-
-/**
- * Returns whether Kafka refuses records for good. A stopping process refuses writes for the moment:
- * then the records in hand stay open, and their next owner reads them again.
- */
-export function isRefused(error: unknown): boolean {
-  return error instanceof AppError && !error.retriable;
 }
 
 export class SuccessRows {

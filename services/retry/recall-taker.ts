@@ -1,6 +1,7 @@
 import { type BatchProducer, type InRecord, type OutRecord } from '../../shared/kafka/port';
 import { attemptsRecord, DUE, recallRecord } from '../../shared/kafka/topics';
 import { recalledHeaders, recallEvent, stepHash, takenNote } from '../../shared/model/recall';
+import { isRefused } from '../../shared/runtime/errors';
 import { type KnownRecall, type RecallLog } from './recall-log';
 import { countRecalled } from './telemetry';
 
@@ -8,6 +9,9 @@ import { countRecalled } from './telemetry';
  * Copies records of tiers to `webhooks.due` and notes their steps. The order is: the event for the
  * history, the copy, the note. After a crash between two of them the next owner repeats it, and
  * delivery drops the second copy.
+ *
+ * A record whose copy Kafka refuses for good stays in its tier, and its return ends it
+ * (`requeuer.ts`).
  */
 
 export interface TakerDeps {
@@ -52,50 +56,67 @@ export class RecallTaker {
   }
 
   /**
-   * @param most number of records to take
-   * @returns the number of copies, which Kafka has acknowledged
+   * @returns true if Kafka has acknowledged a copy of one of them at least
    * @throws if the producer stops
    */
-  async take(known: KnownRecall, records: readonly InRecord[], most = Infinity): Promise<number> {
+  async take(known: KnownRecall, records: readonly InRecord[]): Promise<boolean> {
     const chosen: Chosen[] = [];
     for (const record of records) {
-      if (chosen.length >= most) break;
       const step = stepHash(record.headers);
       const isFree =
         step !== undefined && !this.#steps.has(step) && !this.log.isTaken(step, this.deps.now());
       if (isFree && this.mayTake(record)) chosen.push({ record, step });
     }
-    if (chosen.length === 0) return 0;
+    if (chosen.length === 0) return false;
     this.#hold(chosen);
     try {
-      await this.#copy(known, chosen);
+      return await this.#copy(known, chosen);
     } finally {
       this.#release(chosen);
     }
-    return chosen.length;
   }
 
-  async #copy({ recall }: KnownRecall, chosen: readonly Chosen[]): Promise<void> {
-    const { producer, now } = this.deps;
+  /** @returns false if Kafka refuses all of them */
+  async #copy({ recall }: KnownRecall, chosen: readonly Chosen[]): Promise<boolean> {
+    const { now } = this.deps;
     const nowMs = now();
     const events = chosen.flatMap(({ record }): OutRecord[] => {
       const event = recallEvent(recall, record, nowMs);
       return event ? [attemptsRecord(event.delivery, event)] : [];
     });
     // First the event: the history must not read it after the events of the attempt.
-    if (events.length > 0) await producer.send(events);
-    await producer.send(
-      chosen.map(({ record: { key, value, headers } }) => ({
-        topic: DUE,
-        key: key?.toString() ?? null,
-        value: Buffer.from(value ?? ''),
-        headers: recalledHeaders(recall, headers),
-      })),
+    await Promise.all(events.map((event) => this.#isWritten(event)));
+    const copied = await Promise.all(
+      chosen.map(({ record: { key, value, headers } }) =>
+        this.#isWritten({
+          topic: DUE,
+          key: key?.toString() ?? null,
+          value: Buffer.from(value ?? ''),
+          headers: recalledHeaders(recall, headers),
+        }),
+      ),
     );
-    const steps = chosen.map(({ step }) => step);
+    const steps = chosen.filter((_, i) => copied[i]).map(({ step }) => step);
+    if (steps.length === 0) return false;
     this.log.take(steps, nowMs);
     countRecalled(recall.action, steps.length);
-    await producer.send([recallRecord(takenNote(recall.id, steps))]);
+    await this.deps.producer.send([recallRecord(takenNote(recall.id, steps))]);
+    return true;
+  }
+
+  /**
+   * Writes a record alone, so that it fails alone.
+   * @returns false if Kafka refuses it for good
+   * @throws if the producer stops
+   */
+  async #isWritten(record: OutRecord): Promise<boolean> {
+    try {
+      await this.deps.producer.send([record]);
+      return true;
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      return false;
+    }
   }
 
   #hold(chosen: readonly Chosen[]): void {

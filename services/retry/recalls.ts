@@ -293,9 +293,11 @@ export class Recalls {
 
   /** The partitions are searched concurrently: only one of them takes it. */
   async #takeOne(known: KnownRecall, records: readonly InRecord[]): Promise<void> {
-    if (known.found) return;
-    known.found = true;
-    known.found = (await this.#taker.take(known, records, 1)) > 0;
+    for (const record of records) {
+      if (known.found) return;
+      known.found = true;
+      known.found = await this.#taker.take(known, [record]);
+    }
   }
 
   /** Returns this process's part of the rate, by its part of the destination's shards. */

@@ -8,7 +8,7 @@ import {
 import { DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { decodeDelivery, isTime } from '../../shared/model/delivery';
 import { tooLargeRecords } from '../../shared/render/too-large';
-import { AppError } from '../../shared/runtime/errors';
+import { isRefused } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import { type Recalls } from './recalls';
 import { type ReturnPace } from './return-pace';
@@ -163,7 +163,7 @@ export class Requeuer {
       },
       (error: unknown) => {
         // The stopping producer refuses: it stays in its tier.
-        if (!(error instanceof AppError) || error.retriable) return;
+        if (!isRefused(error)) return;
         this.#endRefused(record, headers, key);
       },
     );

@@ -35,6 +35,14 @@ export class AppError extends Error {
   }
 }
 
+/**
+ * Returns whether Kafka refuses records for good. A stopping process refuses writes for the moment:
+ * then the records in hand stay open, and their next owner reads them again.
+ */
+export function isRefused(error: unknown): error is AppError {
+  return error instanceof AppError && !error.retriable;
+}
+
 /** Returns the text of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -75,6 +75,8 @@ export interface LaneRegistryOptions {
    */
   rateShare(destinationId: string, shards: number): number;
   onCircuit(turn: CircuitTransition): void;
+  /** receives each lane that was dropped, with its circuit */
+  onDropped?: (lane: string) => void;
 }
 
 export class LaneRegistry {
@@ -198,7 +200,9 @@ export class LaneRegistry {
   #dropUnused(): void {
     const before = this.options.clock.now() - this.options.keepMs;
     for (const [name, lane] of this.#lanes) {
-      if (lane.active === 0 && lane.queued === 0 && lane.usedAt < before) this.#lanes.delete(name);
+      if (lane.active > 0 || lane.queued > 0 || lane.usedAt >= before) continue;
+      this.#lanes.delete(name);
+      this.options.onDropped?.(name);
     }
   }
 }

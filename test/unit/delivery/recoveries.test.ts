@@ -1,3 +1,5 @@
+import { LaneRegistry } from '../../../services/delivery/lanes/registry';
+import { keepLaneMs, laneOptions, SOCKETS } from '../../../services/delivery/tuning';
 import { Recoveries, shownRecovery } from '../../../services/delivery/recoveries';
 import { type Endpoint, type Lookup } from '../../../services/delivery/destinations/endpoint';
 import {
@@ -70,6 +72,45 @@ test('a return that takes many minutes stops when the circuit opens again', asyn
   recoveries.recovered(LOOKUP, 'token');
   turn('open');
   expect(asked().at(-1)).toEqual({ kind: 'stop', recall });
+});
+
+test('probes end with the lane, once nobody has used it for long', async () => {
+  const { agenda, recoveries, asked } = setUp();
+  const time = new ProcessTime(agenda);
+  const tiersMs = [10_000, 60_000];
+  const lanes = new LaneRegistry({
+    lane: laneOptions(tiersMs),
+    pool: SOCKETS,
+    keepMs: keepLaneMs(tiersMs),
+    clock: {
+      now: () => time.steadyMs(),
+      saturated: false,
+      stoodStillMs: 0,
+      run: () => () => undefined,
+    },
+    time,
+    rateShare: () => 1,
+    onCircuit: (transition) => recoveries.turned(transition),
+    onDropped: (lane) => recoveries.stopProbes(lane),
+  });
+  const lane = lanes.of(ENDPOINT);
+  for (let i = 0; i < 10; i++) {
+    const job = {
+      record: { isRevoking: false },
+      bytes: 0,
+      due: false,
+      start: () => undefined,
+      carries: () => false,
+      refuse: () => undefined,
+    };
+    lane.offer(job, lanes.now());
+    lane.freePlace(job, lanes.now(), { kind: 'failed' });
+  }
+  await agenda.run(30_000);
+  expect(asked()).toMatchObject([{ kind: 'recall', action: 'probe' }]);
+  await agenda.run(86_400_000);
+  expect(asked().slice(1)).toEqual([{ kind: 'stop', recall: asked()[0]!.id }]);
+  lanes.stop();
 });
 
 test('a circuit that opens again at once asks for no backlog', async () => {

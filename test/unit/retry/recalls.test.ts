@@ -1,7 +1,10 @@
 import { Recalls } from '../../../services/retry/recalls';
+import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
+import { encodeDelivery } from '../../../shared/model/delivery';
+import { AppError } from '../../../shared/runtime/errors';
 import { createLog } from '../../../shared/telemetry/log';
 import { recordingProducer } from '../../support/fakes';
-import { aRecord } from '../../support/factories';
+import { aDelivery, aRecord } from '../../support/factories';
 
 test('a due record of a new partition waits for the notes of its last owner, and asks for them', () => {
   let completeAt = 0;
@@ -29,72 +32,73 @@ test('a due record of a new partition waits for the notes of its last owner, and
   expect([recalls.check(due), asked]).toEqual(['return', 1]);
 });
 
-describe('after a tier was cut', () => {
-  const TIER = 'webhooks.retry.10s';
-  const NOW = 1_700_000_000_000;
-  const CUT = { topic: TIER, partition: 0, from: 2 };
-  let stop = () => Promise.resolve();
-  afterEach(() => stop());
+const TIER = 'webhooks.retry.10s';
+const NOW = 1_700_000_000_000;
+let stop = () => Promise.resolve();
+afterEach(() => stop());
 
-  /** Recalls over one partition of one tier. */
-  function aTier() {
-    const producer = recordingProducer();
-    let deliveries: string[] = [];
-    let steadyMs = 0;
-    const recordAt = (offset: number) => {
-      const delivery = deliveries[offset]!;
-      const headers = { delivery, destination: 'dst', 'expires-at': String(NOW + 1_000) };
-      return aRecord({ topic: TIER, offset, timestampMs: NOW - 1, headers });
-    };
-    const end = () => deliveries.length;
-    const recalls = new Recalls({
-      kafka: {
-        read: ({ offset }) =>
-          Promise.resolve({
-            records: deliveries.map((_, at) => recordAt(at)).slice(offset),
-            next: end(),
-            end: end(),
-            gone: false,
-            era: '',
-          }),
-        ranges: () => Promise.resolve([{ partition: 0, low: 0, high: end() }]),
-        committed: () => Promise.resolve([0]),
-      },
-      producer,
-      tiers: () => [TIER],
-      completeAt: () => Infinity,
-      expectSoon: () => undefined,
-      now: () => NOW,
-      // It recalls at full speed.
-      steadyMs: () => (steadyMs += 1_000),
-      sleep: () => new Promise(setImmediate),
-      keepMs: 86_400_000,
-      log: createLog('test', 'silent'),
-    });
-    stop = () => recalls.stop();
-    recalls.positions.onAssigned(new Set([0]));
-    recalls.start();
-    const request = (action: 'retry_all' | 'cancel') => {
-      const where = { destination: 'dst' };
-      const recall = { kind: 'recall', id: 'rcl', action, where, keys: [], expiresBy: NOW + 1_000 };
-      recalls.onRecall(aRecord({ value: Buffer.from(JSON.stringify(recall)), timestampMs: NOW }));
-    };
-    return {
-      recalls,
-      producer,
-      request,
-      holds: (names: string[]) => (deliveries = names),
-      returnedTo: (next: number) => recalls.positions.reached({ topic: TIER, partition: 0 }, next),
-      taken: async () => {
-        for (let i = 0; i < 50; i++) await new Promise(setImmediate);
-        return producer.appends
-          .flat()
-          .flatMap(({ topic, headers }) =>
-            topic === 'webhooks.due' ? (headers?.delivery ?? []) : [],
-          );
-      },
-    };
-  }
+/** Recalls over one partition of one tier. */
+function aTier() {
+  const producer = recordingProducer();
+  let deliveries: string[] = [];
+  let steadyMs = 0;
+  const recordAt = (offset: number) => {
+    const delivery = deliveries[offset]!;
+    const waiting = aDelivery({ id: delivery, destinationId: 'dst', expiresAt: NOW + 1_000 });
+    const headers = encodeDelivery(waiting);
+    return aRecord({ topic: TIER, offset, timestampMs: NOW - 1, headers });
+  };
+  const end = () => deliveries.length;
+  const recalls = new Recalls({
+    kafka: {
+      read: ({ offset }) =>
+        Promise.resolve({
+          records: deliveries.map((_, at) => recordAt(at)).slice(offset),
+          next: end(),
+          end: end(),
+          gone: false,
+          era: '',
+        }),
+      ranges: () => Promise.resolve([{ partition: 0, low: 0, high: end() }]),
+      committed: () => Promise.resolve([0]),
+    },
+    producer,
+    tiers: () => [TIER],
+    completeAt: () => Infinity,
+    expectSoon: () => undefined,
+    now: () => NOW,
+    // It recalls at full speed.
+    steadyMs: () => (steadyMs += 1_000),
+    sleep: () => new Promise(setImmediate),
+    keepMs: 86_400_000,
+    log: createLog('test', 'silent'),
+  });
+  stop = () => recalls.stop();
+  recalls.positions.onAssigned(new Set([0]));
+  recalls.start();
+  const request = (action: 'retry_all' | 'probe' | 'cancel') => {
+    const where = { destination: 'dst' };
+    const recall = { kind: 'recall', id: 'rcl', action, where, keys: [], expiresBy: NOW + 1_000 };
+    recalls.onRecall(aRecord({ value: Buffer.from(JSON.stringify(recall)), timestampMs: NOW }));
+  };
+  return {
+    recalls,
+    producer,
+    request,
+    check: (offset: number) => recalls.check(recordAt(offset)),
+    holds: (names: string[]) => (deliveries = names),
+    returnedTo: (next: number) => recalls.positions.reached({ topic: TIER, partition: 0 }, next),
+    taken: async () => {
+      for (let i = 0; i < 50; i++) await new Promise(setImmediate);
+      return producer.appends
+        .flat()
+        .flatMap(({ topic, headers }) => (topic === DUE ? (headers?.delivery ?? []) : []));
+    },
+  };
+}
+
+describe('after a tier was cut', () => {
+  const CUT = { topic: TIER, partition: 0, from: 2 };
 
   test('a recall takes the records in the places of returned ones', async () => {
     const { recalls, request, holds, returnedTo, taken } = aTier();
@@ -129,5 +133,43 @@ describe('after a tier was cut', () => {
     holds(['a', 'b', 'new']);
     recalls.onRestart(CUT);
     expect(await taken()).toEqual(['a', 'b', 'c', 'd', 'e', 'new']);
+  });
+});
+
+describe('a record that Kafka refuses for good', () => {
+  const refused = new AppError('kafka_refused', 'Kafka refuses a record (MESSAGE_TOO_LARGE)');
+
+  /** A tier whose second record has become too large, and where the first ones were asked for. */
+  function withTooLarge(action: 'retry_all' | 'probe') {
+    const tier = aTier();
+    tier.holds(['a', 'large', 'c']);
+    tier.returnedTo(action === 'probe' ? 1 : 0);
+    tier.producer.behave = (records) =>
+      records.some(({ topic, headers }) => topic === DUE && headers?.delivery === 'large')
+        ? Promise.reject(refused)
+        : Promise.resolve();
+    tier.request(action);
+    return tier;
+  }
+
+  test('stays in its tier, and the others of the recall leave it once', async () => {
+    const { taken, check } = withTooLarge('retry_all');
+    expect(await taken()).toEqual(['a', 'large', 'c']);
+    expect([0, 1, 2].map(check)).toEqual(['drop', 'return', 'drop']);
+  });
+
+  test('ends no probe: the next one is asked for', async () => {
+    const { taken } = withTooLarge('probe');
+    expect(await taken()).toEqual(['large', 'c']);
+  });
+
+  test('holds up no delivery if it is an event', async () => {
+    const tier = aTier();
+    tier.holds(['a']);
+    tier.returnedTo(0);
+    tier.producer.behave = ([record]) =>
+      record?.topic === ATTEMPTS ? Promise.reject(refused) : Promise.resolve();
+    tier.request('retry_all');
+    expect(await tier.taken()).toEqual(['a']);
   });
 });
