@@ -1350,7 +1350,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const after = { at: START + 1, id: 'ntc_2' };
     expect(await listNotices(database, {}, { limit: 1, after })).toEqual([first]);
     expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_1', 'ntc_2']);
-    await settleAlerts(database, ['ntc_1'], 'sent');
+    await settleAlerts(database, [first], 'sent');
     expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_2']);
     await endNotices(database, [
       { id: 'ntc_1', endedAt: START + 5, alert: 'sent', followedBy: null },

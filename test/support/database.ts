@@ -185,3 +185,45 @@ function postgresUser(): { uid: number; gid: number } {
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
+
+/**
+ * Returns a database as one of several processes on a server sees it.
+ * @param beforeTransaction while it waits, the process is frozen
+ */
+export function asShared(
+  database: Database,
+  beforeTransaction: () => Promise<void> = () => Promise.resolve(),
+): Database {
+  return {
+    kind: 'server',
+    query: database.query,
+    transaction: async (work) => {
+      await beforeTransaction();
+      return database.transaction((transaction) => work({ ...transaction, kind: 'server' }));
+    },
+    broken: undefined,
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The next owner gets every lease that a frozen process held. */
+export async function endLeases({ query }: Database): Promise<void> {
+  await query('update waypost.leases set until = 0');
+}
+
+/** A place where a process is frozen, as SIGSTOP does, until it goes on. */
+export function freezer(): {
+  freeze: () => Promise<void>;
+  frozen: Promise<void>;
+  thaw: () => void;
+} {
+  let thaw: () => void = () => undefined;
+  let reach: () => void = () => undefined;
+  const thawed = new Promise<void>((resolve) => (thaw = resolve));
+  const frozen = new Promise<void>((resolve) => (reach = resolve));
+  const freeze = () => {
+    reach();
+    return thawed;
+  };
+  return { freeze, frozen, thaw };
+}

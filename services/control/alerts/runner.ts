@@ -17,6 +17,7 @@ import { type Database, type Queries, type Transaction } from '../history/databa
 import { type History } from '../history/history';
 import { deadOf, openOf, partlyOf } from '../history/queries';
 import { dropLease, takeLease } from '../history/leases';
+import { etag } from '../http/entry-patch';
 import { channelsOf } from './channels';
 import { decide, type Decision, onlyAbout } from './decide';
 import { writeDisabledUrls } from './disabled-urls';
@@ -73,6 +74,16 @@ export interface AlertsOptions {
   windowMs: number;
   now: () => Date;
   log: Log;
+}
+
+/** A destination to switch off, as it was when that was decided. */
+interface SwitchOff {
+  id: string;
+  version: number;
+}
+
+interface Concluded extends Pick<Decision, 'raised'> {
+  switchOff: readonly SwitchOff[];
 }
 
 export class Alerts {
@@ -159,11 +170,14 @@ export class Alerts {
   async #leads(): Promise<boolean> {
     const askedAt = performance.now();
     if (this.#stopped || askedAt - this.#leasedAt < RENEW_AFTER_MS) return !this.#stopped;
-    const lease = { owner: this.#owner, forMs: LEASE_MS };
-    const leads = await this.options.history.ask((database) => takeLease(database, LEASE, lease));
+    const leads = await this.options.history.ask((database) => this.#takeLease(database));
     this.#leasedAt = leads ? askedAt : -Infinity;
     if (!leads) this.#soundAt = askedAt;
     return leads;
+  }
+
+  #takeLease(queries: Queries & Pick<Database, 'kind'>): Promise<boolean> {
+    return takeLease(queries, LEASE, { owner: this.#owner, forMs: LEASE_MS });
   }
 
   /**
@@ -180,13 +194,15 @@ export class Alerts {
     const { about } = decide(seen);
     if (about.length === 0) return seen.health.size;
     const { raised, switchOff } = await history.ask((database) =>
-      database.transaction((queries) => this.#conclude(queries, about, { ...seen, isHistoryRead })),
+      database.transaction((queries) =>
+        this.#conclude(queries, about, { at, over: seen.over, isHistoryRead }),
+      ),
     );
     for (const { id, destination, kind } of raised) {
       log.warn({ notice: id, destination, kind }, 'notice.raised');
     }
     let isSwitchedOff = false;
-    for (const id of switchOff) if (await this.#switchOff(id)) isSwitchedOff = true;
+    for (const each of switchOff) if (await this.#switchOff(each)) isSwitchedOff = true;
     // The notice of it follows.
     if (isSwitchedOff) await this.#decideAt(at);
     return seen.health.size;
@@ -222,20 +238,30 @@ export class Alerts {
     return open.length === 0 ? undefined : overNow(database, open);
   }
 
-  /** Decides again with the rows of these destinations locked, and stores the decision. */
+  /**
+   * Decides again with the lease and the rows of these destinations locked, and stores the decision.
+   * This process may have been frozen since it looked, and another one have decided the same: what
+   * decisions change is read again here.
+   */
   async #conclude(
     queries: Transaction,
     ids: readonly string[],
-    { isHistoryRead, ...seen }: World & { isHistoryRead: boolean },
-  ): Promise<Decision> {
+    { at, over, isHistoryRead }: { at: Date; over: World['over']; isHistoryRead: boolean },
+  ): Promise<Concluded> {
+    if (!(await this.#takeLease(queries))) return { raised: [], switchOff: [] };
     const health = await lockHealth(queries, ids);
     const counts = isHistoryRead ? await countsOf(queries, health) : undefined;
-    const decision = decide({ ...onlyAbout(ids, seen), health, counts });
+    const world = await this.#worldAt(queries, health, at);
+    const decision = decide({ ...onlyAbout(ids, world), counts, over });
+    const switchOff = decision.switchOff.flatMap((id): SwitchOff | [] => {
+      const entry = this.options.config.destination(id);
+      return entry ? { id, version: entry.version } : [];
+    });
     await saveHealth(queries, [...decision.health]);
     await addNotices(queries, decision.raised);
     await endNotices(queries, decision.ended);
     await makeDue(queries, decision.due);
-    return decision;
+    return { raised: decision.raised, switchOff };
   }
 
   async #pollSafely(): Promise<void> {
@@ -255,14 +281,19 @@ export class Alerts {
     return history.hasRead(await kafka.ranges(ATTEMPTS)).catch(() => false);
   }
 
-  async #switchOff(id: string): Promise<boolean> {
+  /** Leaves a destination that somebody changed since the decision to the next decision. */
+  async #switchOff({ id, version }: SwitchOff): Promise<boolean> {
     const { entries, log, now } = this.options;
     try {
-      await entries.change('destination', { id, ifMatch: undefined, by: WAYPOST }, (before) => ({
-        ...before,
-        enabled: false,
-        updatedAt: now().toISOString(),
-      }));
+      await entries.change(
+        'destination',
+        { id, ifMatch: etag(version), by: WAYPOST },
+        (before) => ({
+          ...before,
+          enabled: false,
+          updatedAt: now().toISOString(),
+        }),
+      );
       log.warn({ destination: id }, 'destination.switched_off');
       return true;
     } catch (error) {
@@ -295,8 +326,8 @@ export class Alerts {
         ),
       );
     }
-    const ids = due.map(({ id }) => id);
-    await history.ask((database) => settleAlerts(database, ids, isAddressed(to) ? 'sent' : 'none'));
+    const settled = isAddressed(to) ? 'sent' : 'none';
+    await history.ask((database) => settleAlerts(database, due, settled));
   }
 }
 

@@ -61,15 +61,21 @@ export async function dueNotices({ query }: Queries, limit: number): Promise<Not
   return rows.map(fromRow);
 }
 
+/**
+ * Settles the alerts of these notices. One that has ended since has another alert to send, which
+ * tells the end.
+ */
 export async function settleAlerts(
   { query }: Queries,
-  ids: readonly string[],
+  notices: readonly Pick<Notice, 'id' | 'endedAt'>[],
   alert: 'sent' | 'none',
 ): Promise<void> {
   await query(
-    "update waypost.notices set alert = $2 where alert = 'due' and id in (select " +
-      'jsonb_array_elements_text($1::jsonb))',
-    [databaseJson(ids), alert],
+    `update waypost.notices set alert = $2
+     from jsonb_to_recordset($1::jsonb) as settled(id text, "endedAt" bigint)
+     where alert = 'due' and notices.id = settled.id
+       and notices.ended_at is not distinct from settled."endedAt"`,
+    [databaseJson(notices.map(({ id, endedAt }) => ({ id, endedAt }))), alert],
   );
 }
 

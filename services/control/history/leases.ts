@@ -1,4 +1,4 @@
-import { type Database } from './database';
+import { type Database, type Queries } from './database';
 
 /**
  * A lease chooses the one control process that may do a job. It uses the clock of the database, so
@@ -19,7 +19,7 @@ export interface Lease {
  * @returns whether the owner holds it until `forMs` from now
  */
 export async function takeLease(
-  database: Database,
+  database: Queries & Pick<Database, 'kind'>,
   name: string,
   { owner, forMs }: Lease,
 ): Promise<boolean> {

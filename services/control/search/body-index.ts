@@ -166,15 +166,19 @@ export class BodyIndex {
     if (kept.length < all.length) await this.#replace([chunk], kept);
   }
 
+  /**
+   * Replaces chunks, unless another process has replaced one of them since they were read: their
+   * texts may be of users who were deleted since, or be in other chunks already.
+   */
   async #replace(chunks: readonly StoredChunk[], entries: readonly Entry[]): Promise<void> {
     const packed = await pack(entries, CHUNK_CHARACTERS);
     await this.options.history.ask((database) =>
       database.transaction(async (queries) => {
-        await deleteChunks(
-          queries,
-          chunks.map(({ seq }) => seq),
-        );
-        await addChunks(queries, packed);
+        const seqs = chunks.map(({ seq }) => seq);
+        await queries.query('savepoint chunks');
+        const deleted = await deleteChunks(queries, seqs);
+        if (deleted === seqs.length) await addChunks(queries, packed);
+        else await queries.query('rollback to savepoint chunks');
       }),
     );
   }

@@ -22,12 +22,14 @@ export async function addChunks(
   await copy('waypost.search_chunks', 'from_ms, to_ms, raw, bytes, data', lines.join(''));
 }
 
-export async function deleteChunks({ query }: Queries, ids: readonly number[]): Promise<void> {
-  await query(
+/** @returns the number of chunks that were still there */
+export async function deleteChunks({ query }: Queries, ids: readonly number[]): Promise<number> {
+  const deleted = await query(
     'delete from waypost.search_chunks where seq in (select value::bigint from ' +
-      'jsonb_array_elements_text($1::jsonb))',
+      'jsonb_array_elements_text($1::jsonb)) returning seq',
     [databaseJson(ids)],
   );
+  return deleted.length;
 }
 
 export interface StoredChunk extends PackedChunk {

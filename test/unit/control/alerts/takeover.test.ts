@@ -1,0 +1,145 @@
+import pino from 'pino';
+import { Alerts, type AlertsOptions } from '../../../../services/control/alerts/runner';
+import { blankAlerts } from '../../../../services/control/alerts/settings';
+import { listNotices } from '../../../../services/control/alerts/store';
+import { openConfigEntries } from '../../../../services/control/config/config-entries';
+import { storeEvidence } from '../../../../services/control/health/store';
+import { type Database } from '../../../../services/control/history/database';
+import { type ConfigReader } from '../../../../shared/config/types';
+import { type ConfigWriter, type Write } from '../../../../shared/config/writer';
+import { DEFAULT_ALERTS, ALERTS_ID, type Destination } from '../../../../shared/model/config';
+import { asShared, endLeases, freezer, memoryDatabase } from '../../../support/database';
+import { START } from '../../../support/events';
+import { aDestination } from '../../../support/factories';
+import { recordingProducer } from '../../../support/fakes';
+
+/** A process that decides is frozen for longer than its lease, and another one takes over. */
+
+let database: Database;
+
+beforeAll(async () => {
+  database = await memoryDatabase();
+});
+
+beforeEach(async () => {
+  for (const table of ['notices', 'health', 'leases']) {
+    await database.query(`delete from waypost.${table}`);
+  }
+});
+
+afterAll(() => database.close());
+
+interface Frozen {
+  beforeTransaction?: () => Promise<void>;
+  beforeWrite?: () => Promise<void>;
+}
+
+/** The destinations that all processes know, by id. */
+type Known = Map<string, { version: number; data: Destination }>;
+
+function knownOf(...destinations: Destination[]): Known {
+  const alerts = { ...blankAlerts(new Date(START)) };
+  alerts.alerts = { ...DEFAULT_ALERTS, email: ['ops@a.example'] };
+  return new Map([alerts, ...destinations].map((data) => [data.id, { version: 1, data }]));
+}
+
+/** @param seconds when it decides, after START */
+function aProcess(known: Known, seconds: number, frozen: Frozen = {}) {
+  const shared = asShared(database, frozen.beforeTransaction);
+  const config = {
+    destination: (id: string) => known.get(id),
+    list: () => [...known.values()].filter(({ data }) => data.id !== ALERTS_ID),
+    refresh: () => Promise.resolve(),
+  } as unknown as ConfigReader;
+  const write = (_: string, id: string, data: Destination, { replaces }: { replaces: number }) => {
+    if (known.get(id)?.version !== replaces) return Promise.resolve({ ok: false });
+    known.set(id, { version: replaces + 1, data });
+    return Promise.resolve({ ok: true, version: replaces + 1, data });
+  };
+  const writer = {
+    inTurn: async <T>(work: (write: Write) => Promise<T>) => {
+      await frozen.beforeWrite?.();
+      return work(write as unknown as Write);
+    },
+  } as ConfigWriter;
+  const producer = recordingProducer();
+  const users = { full: 0 };
+  const alerts = new Alerts({
+    kafka: { ranges: () => Promise.resolve([]) },
+    reader: { poll: () => Promise.resolve(0), hasRead: () => Promise.resolve(true) },
+    isShared: () => true,
+    producer,
+    history: { ask: (work) => work(shared), hasRead: () => Promise.resolve(false) },
+    config,
+    fullProfiles: () => users.full,
+    entries: openConfigEntries(config, writer),
+    encryptor: undefined as unknown as AlertsOptions['encryptor'],
+    windowMs: 60_000,
+    now: () => new Date(START + seconds * 1_000),
+    log: pino({ level: 'silent' }),
+  });
+  return { alerts, users, producer };
+}
+
+test('one that goes on before it stores its decision adds no second notice', async () => {
+  const known = knownOf();
+  const { freeze, frozen, thaw } = freezer();
+  const first = aProcess(known, 0, { beforeTransaction: freeze });
+  first.users.full = 1;
+  const polled = first.alerts.poll();
+  await frozen;
+  await endLeases(database);
+  const second = aProcess(known, 20);
+  second.users.full = 1;
+  await second.alerts.poll();
+  thaw();
+  await polled;
+  expect(await listNotices(database, {}, { limit: 9 })).toMatchObject([
+    { kind: 'profile_full', at: START + 20_000 },
+  ]);
+});
+
+test('one that goes on while it sends an alert leaves the alert of the end to its owner', async () => {
+  const known = knownOf();
+  const { freeze, frozen, thaw } = freezer();
+  const first = aProcess(known, 0);
+  first.users.full = 1;
+  first.producer.behave = freeze;
+  const polled = first.alerts.poll();
+  await frozen;
+  await endLeases(database);
+  const second = aProcess(known, 20);
+  second.users.full = 1;
+  await second.alerts.poll();
+  second.users.full = 0;
+  second.producer.behave = () => Promise.reject(new Error('Kafka is away'));
+  await expect(second.alerts.poll()).rejects.toThrow('Kafka is away');
+  thaw();
+  await polled;
+  second.producer.behave = () => Promise.resolve();
+  await second.alerts.poll();
+  // The trouble, its end that Kafka refused, and its end.
+  expect(second.producer.appends).toHaveLength(3);
+  expect(await listNotices(database, {}, { limit: 9 })).toMatchObject([
+    { endedAt: START + 20_000, alert: 'sent' },
+  ]);
+});
+
+test('one that goes on before it switches a destination off leaves what was changed since', async () => {
+  const failing = aDestination({ switchOffAfterMs: 1_000 });
+  const known = knownOf(failing);
+  const failed = { kind: 'failed', destination: 'dst_1', error: 'status 503' } as const;
+  await storeEvidence(
+    database,
+    [-9_000, -5_000].map((ms) => ({ ...failed, at: START + ms, until: START + ms })),
+  );
+  const { freeze, frozen, thaw } = freezer();
+  const first = aProcess(known, 0, { beforeWrite: freeze });
+  const polled = first.alerts.poll();
+  await frozen;
+  // Another process has switched it off, and somebody on again.
+  known.set('dst_1', { version: 3, data: { ...failing, name: 'Mended' } });
+  thaw();
+  await polled;
+  expect(known.get('dst_1')).toMatchObject({ version: 3, data: { enabled: true } });
+});
