@@ -18,6 +18,7 @@ interface Compose {
       command?: string[];
       environment?: Record<string, string | number>;
       volumes?: string[];
+      tmpfs?: string[];
       depends_on?: Record<string, { condition: string }>;
       stop_grace_period?: string;
       networks?: string[];
@@ -212,6 +213,14 @@ test.each(Object.keys(compose.services))('docker compose takes every privilege f
   });
   expect(compose.services[name]).not.toHaveProperty('privileged');
   expect(compose.services[name]).not.toHaveProperty('cap_add');
+});
+
+test('docker compose mounts no tmpfs over a folder that only the user of an image may write', () => {
+  // A tmpfs belongs to root and takes the mode of the folder below it: /tmp is open to everybody.
+  const folders = Object.values(compose.services).flatMap(({ tmpfs = [] }) =>
+    tmpfs.map((mount) => mount.split(':')[0]),
+  );
+  expect(new Set(folders)).toEqual(new Set(['/tmp']));
 });
 
 test('no password has a default in docker compose, and Grafana has no user', () => {
