@@ -4,13 +4,7 @@ import { type Tool } from './installed-tool';
 
 /** A real browser, for tests that need one. */
 
-/** The shell is the same browser without the window around its pages, which costs CPU. */
-const PLACES = [
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-];
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const PATH = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path)) ?? 'chromium';
 
 export const CHROMIUM: Tool = { command: PATH, name: 'Chromium' };
