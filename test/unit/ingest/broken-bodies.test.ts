@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { randomOf } from '../../../tools/harness/random';
 import { metrics } from '../../../shared/telemetry/metrics';
@@ -342,7 +342,7 @@ describe('a gzip that is cut off', () => {
 
   test('is read as far as it inflates: whole calls are accepted, and the cut one is lost', async () => {
     const texts = Array.from({ length: 200 }, (_, i) =>
-      call(`E${String(i)}`, { messageId: `m${String(i)}`, pad: randomBytes(40).toString('hex') }),
+      call(`E${String(i)}`, { messageId: `m${String(i)}`, pad: hash('sha512', String(i)) }),
     );
     const whole = gzipSync(`{"batch":[${texts.join()}]}`);
     const answer = await ingest.post(
@@ -356,9 +356,9 @@ describe('a gzip that is cut off', () => {
     expect(count).toBeLessThan(150);
     expect(events()).toEqual(texts.slice(0, count).map((_, i) => `E${String(i)}`));
     expect(answer.body).toMatchObject({ rejected: [{ index: count, code: 'unreadable' }] });
-    expect(losses()).toMatchObject([
-      { code: 'unreadable', call: expect.stringContaining(`"E${String(count)}"`) },
-    ]);
+    const lost = losses();
+    expect(lost).toMatchObject([{ code: 'unreadable', call: expect.stringMatching(/^\{"type":/) }]);
+    expect(texts[count]).toContain(lost[0]?.call);
   });
 
   test.each([
