@@ -201,7 +201,10 @@ export class Recoveries {
     this.#open.set(endpoint.lane, opened);
   }
 
-  /** Nothing waits for this circuit any more: it has closed, or its lane was not used for long. */
+  /**
+   * Nothing waits for the circuit of this lane any more: it has closed, its URL is gone or off, or
+   * nobody has used the lane for long.
+   */
   stopProbes(lane: string): void {
     const opened = this.#open.get(lane);
     if (!opened) return;

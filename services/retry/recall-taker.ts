@@ -85,10 +85,10 @@ export class RecallTaker {
       return event ? [attemptsRecord(event.delivery, event)] : [];
     });
     // First the event: the history must not read it after the events of the attempt.
-    await Promise.all(events.map((event) => this.#isWritten(event)));
+    await Promise.all(events.map((event) => this.#write(event)));
     const copied = await Promise.all(
       chosen.map(({ record: { key, value, headers } }) =>
-        this.#isWritten({
+        this.#write({
           topic: DUE,
           key: key?.toString() ?? null,
           value: Buffer.from(value ?? ''),
@@ -109,7 +109,7 @@ export class RecallTaker {
    * @returns false if Kafka refuses it for good
    * @throws if the producer stops
    */
-  async #isWritten(record: OutRecord): Promise<boolean> {
+  async #write(record: OutRecord): Promise<boolean> {
     try {
       await this.deps.producer.send([record]);
       return true;

@@ -9,6 +9,7 @@ import { testWith } from '../support/external-tools';
 import { aTrack } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 import { descendants } from '../support/supervised';
+import { statSeconds } from '../../tools/harness/usage';
 
 /**
  * The console at 10,000 destinations and 2,000 sources, some with strange names: each page shows its
@@ -166,27 +167,18 @@ async function asking(page: Page, act: () => Promise<void>) {
   };
 }
 
-/** One tick of the CPU times in /proc, ms. */
-const TICK_MS = 10;
-
-/** Returns what browser and services have computed so far. On a busy machine it says more than a clock. */
+/**
+ * Returns what browser and services have computed so far. On a busy machine it says more than a
+ * clock.
+ */
 async function cpuMs(): Promise<number> {
-  const all = await Promise.all(
+  const seconds = await Promise.all(
     descendants(process.pid).map(({ pid }) =>
       // It may have ended meanwhile.
-      readFile(`/proc/${String(pid)}/stat`, 'utf8').catch(() => ''),
+      readFile(`/proc/${String(pid)}/stat`, 'utf8').then(statSeconds, () => 0),
     ),
   );
-  const ticks = all.map((stat) => {
-    // The name before it may contain spaces.
-    const [utime = 0, stime = 0] = stat
-      .slice(stat.lastIndexOf(')'))
-      .split(' ')
-      .slice(12)
-      .map(Number);
-    return utime + stime;
-  });
-  return ticks.reduce((sum, each) => sum + each, 0) * TICK_MS;
+  return Math.round(1_000 * seconds.reduce((sum, each) => sum + each, 0));
 }
 
 async function rowsIn(answer: Response): Promise<number> {

@@ -45,8 +45,8 @@ function giveQuickWasm(): void {
 }
 
 /**
- * For all brokers that the tests start. Each lives for a minute or two, in which the optimizing
- * compiler of a JVM takes more CPU than its code saves.
+ * For all brokers that the tests start without a container. Each lives for a minute or two, in
+ * which the optimizing compiler of a JVM takes more CPU than its code saves.
  */
 function giveQuickJava(): void {
   process.env.JDK_JAVA_OPTIONS = `${process.env.JDK_JAVA_OPTIONS ?? ''} ${SHORT_LIVED}`.trim();

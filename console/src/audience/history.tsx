@@ -27,18 +27,18 @@ interface Props {
 const LOOK_AGAIN_MS = 10_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 1_440 * MINUTE_MS;
-/** The span of an address without one. */
-const DAY = '24h';
+/** The span of an address without one, or with one that is not known. */
+const DAY = { value: '24h', label: words.last24Hours, ms: DAY_MS, stepSeconds: 900 };
 const SPANS = [
   { value: '1h', label: words.lastHour, ms: 60 * MINUTE_MS, stepSeconds: 60 },
-  { value: DAY, label: words.last24Hours, ms: DAY_MS, stepSeconds: 900 },
+  DAY,
   { value: '7d', label: words.last7Days, ms: 7 * DAY_MS, stepSeconds: 7_200 },
   { value: '90d', label: words.last90Days, ms: 90 * DAY_MS, stepSeconds: 86_400 },
 ];
 
 export function SizeOverTime({ kind, id, filters }: Props) {
-  const chosen = filters.get('span') || DAY;
-  const { ms = DAY_MS, stepSeconds = 900 } = SPANS.find(({ value }) => value === chosen) ?? {};
+  const asked = filters.get('span');
+  const { value: chosen, ms, stepSeconds } = SPANS.find(({ value }) => value === asked) ?? DAY;
   const since = sinceOf(ms, Date.now(), stepSeconds * 1_000);
   const read = useRead(
     `GET /${kind}/{id}/sizes`,
@@ -55,7 +55,7 @@ export function SizeOverTime({ kind, id, filters }: Props) {
             aria-label={words.time}
             data={SPANS.map(({ value, label }) => ({ value, label }))}
             value={chosen}
-            onChange={(value) => filters.set('span', value === DAY ? '' : value)}
+            onChange={(value) => filters.set('span', value === DAY.value ? '' : value)}
           />
         </div>
         {read.data && !read.error ? (

@@ -7,8 +7,8 @@ import { LOCALE } from '../texts/locale';
 const MINUTE_MS = 60_000;
 
 /**
- * Returns the start of a time span, rounded to the minute, so that requests within a minute are
- * equal, or to longer steps.
+ * Returns the start of a time span that ends now, rounded down to a step, so that requests within a
+ * step are equal.
  */
 export function sinceOf(spanMs: number, nowMs: number, stepMs = MINUTE_MS): string {
   return new Date(Math.floor((nowMs - spanMs) / stepMs) * stepMs).toISOString();
@@ -86,13 +86,10 @@ export function sizeSteps(
   span: Span,
   endMs: number,
 ): { at: string; members: number | null }[] {
-  let last: number | null = null;
-  let next = 0;
   return everyStep(span, [], endMs).map(({ at, until }) => {
-    for (; Date.parse(sizes[next]?.at ?? '') < Date.parse(until); next++) {
-      last = sizes[next]?.members ?? last;
-    }
-    return { at, members: last };
+    const untilMs = Date.parse(until);
+    const last = sizes.findLast((size) => Date.parse(size.at) < untilMs);
+    return { at, members: last?.members ?? null };
   });
 }
 

@@ -2,7 +2,7 @@ import { stringifyJson } from '../../../shared/json/json';
 import { hash } from 'node:crypto';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
-import { AppError, messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
+import { AppError, isRefused, messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
 import { type BatchProducer, type InRecord, type OutRecord } from '../../../shared/kafka/port';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
@@ -160,7 +160,7 @@ export async function refused(
     await producer.send(records);
     return places;
   } catch (error) {
-    if (!isFinal(error)) throw error;
+    if (!isRefused(error)) throw error;
   }
   // The error does not name the record, so each is sent alone. A record that is written twice does
   // no harm.
@@ -168,16 +168,12 @@ export async function refused(
     try {
       await producer.send([record]);
     } catch (error) {
-      if (!isFinal(error)) throw error;
+      if (!isRefused(error)) throw error;
       places.add(i);
       onRefused(error, record.value?.length ?? 0);
     }
   }
   return places;
-}
-
-function isFinal(error: unknown): error is AppError {
-  return error instanceof AppError && !error.retriable;
 }
 
 /** Returns the step with other, marked profiles of some users, and without their messages. */

@@ -141,8 +141,8 @@ async function replayDelivery(deps: DeliveryDeps, id: string, body: Json | undef
   const windowMs = windowOf(config, row.destination, deps.windowMs);
   const records = replayRecords(candidate, replay, { nowMs, windowMs, closed });
   const isEvent = ({ topic }: OutRecord) => topic === ATTEMPTS;
+  // The record first: with its event alone the delivery would seem under way for good.
   await producer.send(records.filter((each) => !isEvent(each)));
-  // Kafka may take only one of them, and without its record the delivery would seem under way.
   await producer.send(records.filter(isEvent));
   log.info({ delivery: id, destination: row.destination, replay }, 'delivery.replayed');
   return { id, replay, status: 'waiting' as const };

@@ -178,7 +178,7 @@ export class JobRun {
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
       await producer.send(records);
-      // A message may come twice.
+      // If the topic holds the message once more, the history decides about it again.
       for (const { candidate } of sendable) announced.delete(candidate.delivery.id);
       Object.assign(job, await this.#ends());
       job.sent += chunk.length - (fresh.length - sendable.length);

@@ -154,11 +154,11 @@ export interface Job {
    */
   historyUpTo?: Range[];
   /**
-   * ends of `attempts` after the last saved chunk, before the events of all later ones; absent: no
-   * chunk was sent
+   * ends of `attempts` after the last saved chunk, before the events of all later ones; absent: it
+   * has not begun to send
    */
   sentUpTo?: Range[];
-  /** the same of `webhooks.due`, before the records of all later chunks */
+  /** the same of `webhooks.due`; recalls have none, since retry writes their records */
   dueUpTo?: Range[];
 }
 

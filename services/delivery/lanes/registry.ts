@@ -76,7 +76,7 @@ export interface LaneRegistryOptions {
   rateShare(destinationId: string, shards: number): number;
   onCircuit(turn: CircuitTransition): void;
   /** receives each lane that was dropped, with its circuit */
-  onDropped?: (lane: string) => void;
+  onDropped(lane: string): void;
 }
 
 export class LaneRegistry {
@@ -202,7 +202,7 @@ export class LaneRegistry {
     for (const [name, lane] of this.#lanes) {
       if (lane.active > 0 || lane.queued > 0 || lane.usedAt >= before) continue;
       this.#lanes.delete(name);
-      this.options.onDropped?.(name);
+      this.options.onDropped(name);
     }
   }
 }

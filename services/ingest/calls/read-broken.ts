@@ -128,7 +128,10 @@ class PieceReader {
   readonly #isUtf8: boolean;
   /** The body holds what `withNulls` looks for, which costs as much as parsing a small call. */
   readonly #mayHoldNoNumbers: boolean;
-  /** Looked for once: in each small call it would cost as much as parsing. */
+  /**
+   * Chosen once for the body: to look for exact numbers in each small call would cost as much as
+   * parsing it.
+   */
   readonly #parse: (text: string) => unknown;
   #unreadable = 0;
   /** of the calls that were parsed */

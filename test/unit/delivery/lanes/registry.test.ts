@@ -38,6 +38,7 @@ function setUp() {
     time,
     rateShare: () => 1,
     onCircuit: () => undefined,
+    onDropped: () => undefined,
   });
   const started: Job[] = [];
   const offer = (endpoint: Endpoint, count: number) => {
