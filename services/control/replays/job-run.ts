@@ -80,7 +80,11 @@ export class JobRun {
           await sleep(PAUSE_MS);
           continue;
         }
-        unsaved ??= await readUnsaved(this.deps.kafka, job);
+        if (!unsaved) {
+          unsaved = await readUnsaved(this.deps.kafka, job);
+          // The next owner reads on from this time, however long this one waited before.
+          await leased.save();
+        }
         const cursor = currentCursor(job);
         if (cursor) await this.#piece(cursor, unsaved);
         else Object.assign(job, await this.#ends(), nextPass(job));

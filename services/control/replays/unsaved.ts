@@ -17,14 +17,16 @@ import { type Job } from './job';
  * Without a limit, a long downtime of control would mean reading a day of events.
  */
 const LONGEST_PIECE_MS = 900_000;
+/** Allows for clocks of control and of brokers that differ, either way. */
+const SLACK_MS = 10_000;
 
 /** What a job has sent after its last save. */
 export interface Unsaved {
   /** ids of the deliveries whose records are in `webhooks.due` */
   sent: ReadonlySet<string>;
   /**
-   * replay numbers of the deliveries whose events are in `attempts`, by id. Those that were not sent
-   * are still to be sent, although the history takes them for deliveries under way
+   * replay numbers of the deliveries whose events are in `attempts`, by id. Without its record such a
+   * delivery must still be sent, although the history shows it as under way
    */
   announced: Map<string, number>;
 }
@@ -36,30 +38,34 @@ export async function readUnsaved(
   const sent = new Set<string>();
   const announced = new Map<string, number>();
   if (job.pass !== 'running') return { sent, announced };
-  for await (const { headers } of recordsBehind(kafka, DUE, job.dueUpTo)) {
+  for await (const { headers } of recordsBehind(kafka, DUE, job.dueUpTo, job.updatedAt)) {
     if (headers.job === job.id && headers.delivery !== undefined) sent.add(headers.delivery);
   }
-  for await (const { value } of recordsBehind(kafka, ATTEMPTS, job.sentUpTo)) {
+  for await (const { value } of recordsBehind(kafka, ATTEMPTS, job.sentUpTo, job.updatedAt)) {
     const event = eventOf(job.id, value);
     if (event) announced.set(event.delivery, event.replay);
   }
   return { sent, announced };
 }
 
-/** Reads a topic behind the ends that a job has saved. */
+/**
+ * Reads a topic behind the ends that a job has saved.
+ * @param savedAt when it saved last. The ends are older if it sent nothing since, or was resumed
+ */
 async function* recordsBehind(
   kafka: Pick<Kafka, 'read' | 'ranges'>,
   topic: string,
-  saved: readonly Range[] = [],
+  saved: readonly Range[] | undefined,
+  savedAt: number,
 ): AsyncGenerator<InRecord, void> {
-  const ends = new Map(saved.map(({ partition, high }) => [partition, high]));
+  const ends = new Map(saved?.map(({ partition, high }) => [partition, high]));
   for (const { partition, low, high } of await kafka.ranges(topic)) {
     const from = Math.max(low, ends.get(partition) ?? low);
     let until: number | undefined;
     for await (const { records } of scan(kafka, { topic, partition, from, to: high })) {
       for (const record of records) {
-        // The clock of the brokers alone: the job sent none before the first record behind its save.
-        until ??= record.timestampMs + LONGEST_PIECE_MS;
+        // By the clock of the brokers alone, the first record is not older than the ends.
+        until ??= Math.max(savedAt + SLACK_MS, record.timestampMs) + LONGEST_PIECE_MS;
         requireKnownFormat(record, 'this control process');
         yield record;
       }

@@ -99,6 +99,25 @@ test('a process that is stopped while it makes records sends none of them afterw
   expect([leased.lost, due()]).toEqual([true, []]);
 });
 
+test('a record that was sent before the process was killed is found hours behind the saved ends', async () => {
+  const { memory, leased, due, run } = await setUp();
+  const context = { nowMs: START, windowMs: 1_000, job: 'rpl_1' };
+  const [letter] = memory.records('webhooks.dead');
+  const [, record] = replayRecords(deadDelivery(letter!)!, 1, context);
+  const ofAnother = { ...record!.headers, job: 'rpl_2', delivery: 'dlv_2' };
+  const hoursLater = START + 2 * 3_600_000;
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(START);
+  /** fills a fetch */
+  const foreign = { ...record!, headers: ofAnother, value: 'x'.repeat(1_024 * 1_024) };
+  memory.append([foreign]);
+  clock.mockReturnValue(hoursLater);
+  memory.append([foreign, record!]);
+  clock.mockRestore();
+  leased.job.updatedAt = hoursLater;
+  await run();
+  expect(due()).toEqual(['dlv_2', 'dlv_2', 'dlv_1']);
+});
+
 test('an event without its record is sent again, also if the first renewal takes too long', async () => {
   const { memory, world, due, run } = await setUp();
   const [letter] = memory.records('webhooks.dead');
