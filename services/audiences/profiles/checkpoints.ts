@@ -1,13 +1,15 @@
 import { type Kafka } from '../../../shared/kafka/port';
 import { markAt, nameOf } from '../../../shared/kafka/record-name';
-import { rangeOf, recordAt } from '../../../shared/kafka/scan';
+import { rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
 import { PROFILES } from '../../../shared/kafka/topics';
 import { type Checkpoint, type Store } from './store';
+import { Terms } from './terms';
 
 /**
  * Determines up to which record of the changelog a store is complete: the last one of the changelog,
  * provided that it grew only by the records of this process. A process that was frozen finds its
- * successor's records there before it learns of the successor. It must not claim to hold them.
+ * successor's records there before it learns of the successor. It must not claim to hold them. The
+ * successor finds what that process wrote last, and writes these users again (terms.ts).
  *
  * A changelog that holds less than this process wrote was cut. The steps that it lost are in no other
  * store, so this store must not go on.
@@ -15,38 +17,44 @@ import { type Checkpoint, type Store } from './store';
 
 const EVERY_MS = 10_000;
 /**
- * Pause after a foreign record. A process that still owns the partition after this time (several
- * sessions) holds the current state, and takes checkpoints again.
+ * A process that still owns the partition this time (several sessions) after it found a later term
+ * opens its store again, and begins a term behind that one.
  */
 const DOUBT_MS = 30_000;
 
 export class Checkpoints {
   /** end of the changelog at the last checkpoint */
   #end: number;
-  #lookedAt: number;
+  /** the first look shows what came between the restoration and the first record of this term */
+  #lookedAt = -Infinity;
   #doubtedAt: number | undefined;
   #wasShort = false;
 
-  /** @param options.next end of the changelog when the store was restored from it */
+  /**
+   * @param options.next end of the changelog when the store was restored from it
+   * @param options.term the term of this process
+   */
   constructor(
     private readonly options: {
       kafka: Pick<Kafka, 'read' | 'ranges'>;
       store: Pick<Store, 'checkpoint' | 'written'>;
       partition: number;
       next: number;
+      term: number;
       now: () => number;
     },
   ) {
     this.#end = options.next;
-    this.#lookedAt = options.now();
   }
 
   /**
    * Call between two steps.
-   * @returns the next checkpoint when one is due (`at` in ms since 1970), or that the changelog was
-   *   cut
+   * @returns the next checkpoint when one is due (`at` in ms since 1970), or the users to write again,
+   *   or `reopen`: the store is no copy of the changelog
    */
-  async next(): Promise<Checkpoint | 'log_cut' | undefined> {
+  async next(): Promise<
+    { checkpoint: Checkpoint } | { rewrite: ReadonlySet<string> } | 'reopen' | undefined
+  > {
     const { kafka, store, partition, now } = this.options;
     if (store.written === 0 || now() - this.#lookedAt < EVERY_MS) return undefined;
     const at = (this.#lookedAt = now());
@@ -55,16 +63,30 @@ export class Checkpoints {
     // A new leader may not know for a moment what is acknowledged.
     const wasShort = this.#wasShort;
     this.#wasShort = next < expected;
-    if (this.#wasShort) return wasShort ? 'log_cut' : undefined;
+    if (this.#wasShort) return wasShort ? 'reopen' : undefined;
     // More records come from another process, or from a request that this process sent twice.
     if (next > expected) {
-      this.#doubtedAt ??= at;
-      if (at - this.#doubtedAt < DOUBT_MS) return undefined;
+      const { latest, hasVoid, users } = await this.#readTo(next);
+      if (latest > this.options.term) {
+        this.#doubtedAt ??= at;
+        return at - this.#doubtedAt < DOUBT_MS ? undefined : 'reopen';
+      }
+      this.#end += next - expected;
+      if (hasVoid) return { rewrite: users };
     }
     const last = await recordAt(kafka, { topic: PROFILES, partition, offset: next - 1 });
     if (last?.offset !== next - 1) return undefined;
-    this.#doubtedAt = undefined;
     this.#end = next;
-    return { last: markAt(nameOf(last), store.checkpoint?.last), at };
+    return { checkpoint: { last: markAt(nameOf(last), store.checkpoint?.last), at } };
+  }
+
+  async #readTo(next: number): Promise<Terms> {
+    const { kafka, partition, term } = this.options;
+    const terms = new Terms(term);
+    const section = { topic: PROFILES, partition, from: this.#end, to: next };
+    for await (const { records } of scan(kafka, section)) {
+      for (const record of records) terms.counts(record);
+    }
+    return terms;
   }
 }

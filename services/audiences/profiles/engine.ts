@@ -105,6 +105,13 @@ export class Engine {
     return cutAt(this.meta, first.offset);
   }
 
+  /** Writes the state, and profiles as they are, because others stand last in the changelog. */
+  rewrite(users: Iterable<string>, nowMs: number): Step {
+    const changes = this.#changeSet(nowMs);
+    for (const user of users) changes.setQuietly(user, this.store.get(user) ?? null);
+    return changes.step(this.meta);
+  }
+
   /** Skips to an offset before which the log has no more records, because they were deleted. */
   skip(next: number, nowMs: number): Step {
     return this.#changeSet(nowMs).step({ ...this.meta, live: { ...this.meta.live, next } });

@@ -145,7 +145,7 @@ export class PartitionProcessor {
 
   /** Opens the store, and processes events until the partition closes or the store must be replaced. */
   async #runStore(): Promise<void> {
-    const { end, startedAt, ...opened } = await openPartition(this.options);
+    const { end, startedAt, rewrite, ...opened } = await openPartition(this.options);
     opened.engine.readUntilMs = startedAt;
     const writer = new StepWriter(opened, { ...this.options, isLost: this.#isLost });
     const parts = (this.#parts = {
@@ -156,6 +156,7 @@ export class PartitionProcessor {
       syncs: new Syncs(CHUNK),
     });
     try {
+      await writer.write(opened.engine.rewrite(rewrite, startedAt));
       await writer.sendUnsent();
       await recallCalls(this.#reads, parts.engine, {
         ...this.options,
@@ -268,10 +269,12 @@ export class PartitionProcessor {
     return writer.write(engine.fill(records, done, this.options.now()));
   }
 
-  async #checkpoint({ store, checkpoints }: OpenParts): Promise<void> {
-    const checkpoint = await checkpoints.next();
-    if (checkpoint === 'log_cut') this.#reopens = true;
-    else if (checkpoint && !this.#lost) store.setCheckpoint(checkpoint);
+  async #checkpoint({ store, engine, checkpoints, writer }: OpenParts): Promise<void> {
+    const found = await checkpoints.next();
+    if (found === undefined || this.#lost) return;
+    if (found === 'reopen') this.#reopens = true;
+    else if ('checkpoint' in found) store.setCheckpoint(found.checkpoint);
+    else await writer.write(engine.rewrite(found.rewrite, this.options.now()));
   }
 
   /** A function, because the partition may be lost during an await. */

@@ -27,6 +27,11 @@ export interface PartitionState {
   sent: number;
   /** number of partitions the users are spread over; absent in a new partition */
   partitions?: number;
+  /**
+   * when the owner of the partition took over, ms since 1970; later than that of each owner before;
+   * absent in a new partition
+   */
+  term?: number;
 }
 
 /** A complete upload of members. */
@@ -76,6 +81,14 @@ export function withPartitions(meta: PartitionState, now: number): PartitionStat
   const { partitions = now } = meta;
   if (partitions !== now) throw otherPartitions(now, partitions);
   return { ...meta, partitions };
+}
+
+/** Begins the term of a new owner. It is later than each before, also after a clock was set back. */
+export function withNewTerm(
+  meta: PartitionState,
+  nowMs: number,
+): PartitionState & { term: number } {
+  return { ...meta, term: Math.max(nowMs, (meta.term ?? 0) + 1) };
 }
 
 /**

@@ -17,12 +17,14 @@ import {
   NEW_PARTITION_STATE,
   otherPartitions,
   type PartitionState,
+  withNewTerm,
   withPartitions,
   withUnsent,
 } from './partition-state';
 import { readChange } from './write-step';
 import { type Profile } from './profile';
 import { Store } from './store';
+import { Terms } from './terms';
 
 /**
  * Opens the store of a partition and applies the changelog to it, from the store's checkpoint or
@@ -49,6 +51,8 @@ export interface Restored {
   records: number;
   /** built from the whole changelog, not from an existing store */
   rebuilt: boolean;
+  /** users of void records, to be written again */
+  rewrite: ReadonlySet<string>;
 }
 
 export async function restore(
@@ -72,6 +76,7 @@ export async function restore(
   let before = meta;
   let last = store.checkpoint?.last;
   let next = last ? last[0] + 1 : range.low;
+  const terms = new Terms(meta?.term ?? 0);
   let records = 0;
   let loggedAt = performance.now();
   const how = {
@@ -92,7 +97,7 @@ export async function restore(
     const profiles = [];
     for (const record of piece.records) {
       last = markAt(nameOf(record), last);
-      const change = readChange(record);
+      const change = terms.counts(record) ? readChange(record) : undefined;
       if (!change) continue;
       records++;
       if (change.kind === 'profile') profiles.push(change);
@@ -107,11 +112,17 @@ export async function restore(
     loggedAt = performance.now();
     log.info({ partition, next, end: range.high }, 'profiles.restoring');
   }
+  // This store may hold what a void record says: perhaps its process wrote it.
+  if (terms.hasVoid && !rebuilt) {
+    await store.close();
+    rmSync(path, { recursive: true, force: true });
+    return restore(kafka, at, definitions);
+  }
   const now = meta ?? NEW_PARTITION_STATE;
   const state = cutFrom === undefined ? now : changelogCutAt(before, now);
-  const settled = withUnsent(state, store.unsent(state.sent));
+  const settled = { ...withUnsent(state, store.unsent(state.sent)), term: terms.latest };
   store.restored(settled, last && { last, at: nowMs });
-  return { store, meta: settled, next: range.high, records, rebuilt };
+  return { store, meta: settled, next: range.high, records, rebuilt, rewrite: terms.users };
 }
 
 /**
@@ -209,6 +220,8 @@ interface OpenPartition {
   store: Store;
   engine: Engine;
   checkpoints: Checkpoints;
+  /** users to be written again, with the state of the new term */
+  rewrite: ReadonlySet<string>;
   /** ends of `messages` at the start */
   ends: readonly number[];
   /** end of the partition of `profiles.events` at the start */
@@ -227,14 +240,15 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
     throw otherPartitions(ranges.length, options.partitions);
   }
   const end = ranges.find((each) => each.partition === partition)?.high ?? 0;
-  const { store, meta, next, records, rebuilt } = await restore(
+  const { store, meta, next, records, rebuilt, rewrite } = await restore(
     kafka,
     { partition, path, nowMs: startedAt, log },
     options.definitions(),
   );
   // The previous owner may have applied deletions that this process has not read yet.
   await deletions.known();
-  const state = await afterCut(kafka, withPartitions(meta, ranges.length), { partition, log });
+  const kept = await afterCut(kafka, withPartitions(meta, ranges.length), { partition, log });
+  const state = withNewTerm(kept, startedAt);
   const engine: Engine = new Engine(store, state, {
     partition,
     end,
@@ -244,10 +258,11 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
       log.error({ partition, offset, reason: messageOf(error) }, 'profile_event.skipped'),
     hasPassed: (ends) => progress.covers(ends, partition, engine.meta.live.next),
   });
-  const checkpoints = new Checkpoints({ kafka, store, partition, next, now });
+  const { term } = state;
+  const checkpoints = new Checkpoints({ kafka, store, partition, next, term, now });
   log.info(
     { partition, records, rebuilt, profiles: store.size, durationMs: now() - startedAt },
     'profiles.restored',
   );
-  return { store, engine, checkpoints, ends, end, startedAt };
+  return { store, engine, checkpoints, rewrite, ends, end, startedAt };
 }

@@ -220,24 +220,26 @@ export function moveRecords({ moves }: Step): OutRecord[] {
  * Returns the changed profiles, and the state last. If the state is missing, the step is repeated.
  */
 export function changelogRecords({ profiles, meta }: Step, partition: number): OutRecord[] {
-  const changed = Array.from(profiles, ([user, profile]) =>
-    changelogRecord(USER + user, profile, partition),
-  );
-  return [...changed, metaRecord(meta, partition)];
-}
-
-function metaRecord(meta: PartitionState, partition: number): OutRecord {
-  return { ...changelogRecord(META, null, partition), value: JSON.stringify(meta) };
-}
-
-function changelogRecord(key: string, profile: Profile | null, partition: number): OutRecord {
-  return {
+  const headers = { format: FORMAT_HEADER, [TERM_HEADER]: String(meta.term ?? 0) };
+  const record = (key: string, value: OutRecord['value']): OutRecord => ({
     topic: PROFILES,
     key,
-    value: profile && encodeProfile(profile),
+    value,
     partition,
-    headers: { format: FORMAT_HEADER },
-  };
+    headers,
+  });
+  const changed = Array.from(profiles, ([user, profile]) =>
+    record(USER + user, profile && encodeProfile(profile)),
+  );
+  return [...changed, record(META, JSON.stringify(meta))];
+}
+
+/** The term of the record's writer (`PartitionState.term`). */
+const TERM_HEADER = 'term';
+
+/** Returns the term of the process that wrote a record of the changelog. */
+export function termOf({ headers }: Pick<InRecord, 'headers'>): number {
+  return Number(headers[TERM_HEADER] ?? 0);
 }
 
 /** A record of the changelog as read. */

@@ -243,7 +243,8 @@ describe('a partition', () => {
     memory.cut(CHANGELOG, 3);
     const other = { t: { s: { plan: ['pro', 1] as [string, number] } } };
     const profiles = new Map(numbered('other', before + 5).map((user) => [user, other]));
-    memory.append(changelogRecords({ ...A_STEP, profiles }, 0));
+    const meta = { ...A_STEP.meta, term: nowMs + 1_000 };
+    memory.append(changelogRecords({ ...A_STEP, profiles, meta }, 0));
     const counted = await cutOf(CHANGELOG);
     const third = await open();
     expect(missing(third, [...profiles.keys()])).toEqual([]);

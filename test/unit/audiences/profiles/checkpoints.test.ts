@@ -2,19 +2,33 @@ import { Checkpoints } from '../../../../services/audiences/profiles/checkpoints
 import { type Store } from '../../../../services/audiences/profiles/store';
 import { aRecord } from '../../../support/factories';
 
+const TERM = 7;
+
 // A changelog of one partition that ends at 100 when the store is restored from it, and a manual
 // clock.
 function changelog() {
   const at = { high: 100, nowMs: 1_000_000, brokersMs: 5_000 };
+  /** of the records of other processes, by offset */
+  const terms = new Map<number, number>();
   const store: Pick<Store, 'checkpoint' | 'written'> = { checkpoint: undefined, written: 0 };
   const ranges = () => Promise.resolve([{ partition: 3, low: 0, high: at.high }]);
   const read = ({ offset }: { offset: number }) =>
     Promise.resolve({
       records:
         offset < at.high
-          ? [aRecord({ topic: 'profiles', partition: 3, offset, timestampMs: at.brokersMs })]
+          ? [
+              aRecord({
+                topic: 'profiles',
+                partition: 3,
+                offset,
+                timestampMs: at.brokersMs,
+                key: Buffer.from(`u${String(offset)}`),
+                value: Buffer.from('{}'),
+                headers: { format: '1', term: String(terms.get(offset) ?? TERM) },
+              }),
+            ]
           : [],
-      next: at.high,
+      next: Math.min(offset + 1, at.high),
       end: at.high,
       gone: false,
       era: '',
@@ -24,6 +38,7 @@ function changelog() {
     store,
     partition: 3,
     next: 100,
+    term: TERM,
     now: () => at.nowMs,
   });
   return {
@@ -33,8 +48,10 @@ function changelog() {
       at.high += records;
       Object.assign(store, { written: store.written + records });
     },
-    /** records that it does not know of */
-    others: (records: number) => (at.high += records),
+    /** records that it does not know of, of the process that owned the partition in a term */
+    others: (records: number, term: number) => {
+      for (let i = 0; i < records; i++) terms.set(at.high++, term);
+    },
     time: () => store.checkpoint?.last[2],
     setBrokersClock: (ms: number) => (at.brokersMs = ms),
     /** a power cut of the brokers */
@@ -42,9 +59,10 @@ function changelog() {
     after: async (seconds: number) => {
       at.nowMs += seconds * 1_000;
       const next = await checkpoints.next();
-      if (next === undefined || next === 'log_cut') return next;
-      Object.assign(store, { written: 0, checkpoint: next });
-      return next.last[0];
+      if (next === undefined || next === 'reopen') return next;
+      if ('rewrite' in next) return [...next.rewrite];
+      Object.assign(store, { written: 0, checkpoint: next.checkpoint });
+      return next.checkpoint.last[0];
     },
   };
 }
@@ -65,25 +83,36 @@ test('a process that was frozen never claims the writes of its successor', async
   // the process may not know of it.
   const { write, others, after } = changelog();
   write(5);
-  others(3);
+  others(3, TERM + 1);
   expect(await after(60)).toBeUndefined();
   write(1);
   expect(await after(10)).toBeUndefined();
   expect(await after(10)).toBeUndefined();
 });
 
-test('a process that still owns its partition resumes at the end of the changelog', async () => {
+test('a process that still owns its partition long after a later term begins another', async () => {
   const { write, others, after } = changelog();
   write(5);
-  others(3);
+  others(3, TERM + 1);
   expect(await after(10)).toBeUndefined();
-  expect(await after(30)).toBe(107);
-  write(1);
-  expect(await after(10)).toBe(108);
-  // A new doubt starts a new wait.
-  write(1);
-  others(1);
-  expect(await after(10)).toBeUndefined();
+  expect(await after(20)).toBeUndefined();
+  expect(await after(10)).toBe('reopen');
+});
+
+test('what an earlier owner wrote last is written again, and then covered', async () => {
+  const { write, others, after } = changelog();
+  write(2);
+  others(2, TERM - 1);
+  expect(await after(10)).toEqual(['102', '103']);
+  write(3);
+  expect(await after(10)).toBe(106);
+});
+
+test('a request that was written twice is covered', async () => {
+  const { write, others, after } = changelog();
+  write(2);
+  others(2, TERM);
+  expect(await after(10)).toBe(103);
 });
 
 test('a changelog that holds less than the process wrote was cut', async () => {
@@ -95,7 +124,7 @@ test('a changelog that holds less than the process wrote was cut', async () => {
   // A new leader may not know for a moment what is acknowledged.
   expect(await after(10)).toBeUndefined();
   write(60);
-  expect(await after(10)).toBe('log_cut');
+  expect(await after(10)).toBe('reopen');
 });
 
 test('a checkpoint keeps the latest time, although the clock of a new leader is behind', async () => {

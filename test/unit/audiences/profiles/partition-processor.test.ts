@@ -48,24 +48,31 @@ async function partitionUnderTest() {
   let nowMs = NOW;
   const log: InRecord[] = [];
   const told: { user: string | undefined; acceptedAt: number }[] = [];
-  const ends: Record<string, () => number> = { 'profiles.events': () => log.length };
+  const changelog: InRecord[] = [];
+  const logs: Record<string, InRecord[]> = { 'profiles.events': log, profiles: changelog };
   let isAway = false;
   const tryingKafka = {
     committed: () => Promise.resolve([0]),
     ranges: (topic: string) =>
-      Promise.resolve([{ partition: 0, low: 0, high: ends[topic]?.() ?? 0 }]),
+      Promise.resolve([{ partition: 0, low: 0, high: logs[topic]?.length ?? 0 }]),
     read: ({ topic, offset }: { topic: string; offset: number }) => {
-      if (isAway) return Promise.reject(new AppError('kafka_unavailable', 'no leader', true));
-      const records = topic === 'profiles.events' ? log.slice(offset) : [];
-      const end = ends[topic]?.() ?? 0;
+      if (isAway && topic === 'profiles.events') {
+        return Promise.reject(new AppError('kafka_unavailable', 'no leader', true));
+      }
+      const records = logs[topic]?.slice(offset) ?? [];
+      const end = logs[topic]?.length ?? 0;
       return Promise.resolve({ records, next: offset + records.length, end, gone: false, era: '' });
     },
   };
   const send = (records: OutRecord[]) => {
-    for (const { topic, value, headers } of records) {
+    for (const { topic, key, value, headers = {} } of records) {
+      if (topic === 'profiles') {
+        const bytes = { key: Buffer.from(key!), value: value === null ? null : Buffer.from(value) };
+        changelog.push(aRecord({ topic, offset: changelog.length, headers, ...bytes }));
+      }
       if (topic !== 'messages') continue;
       const { userId } = JSON.parse(String(value)) as { userId?: string };
-      told.push({ user: userId, acceptedAt: Number(headers?.['accepted-at']) });
+      told.push({ user: userId, acceptedAt: Number(headers['accepted-at']) });
     }
     return Promise.resolve();
   };

@@ -1,5 +1,6 @@
 import {
   NEW_PARTITION_STATE,
+  withNewTerm,
   withPartitions,
 } from '../../../../services/audiences/profiles/partition-state';
 import { defined } from '../../../../shared/collections/defined';
@@ -27,4 +28,13 @@ describe('the number of partitions of profiles', () => {
     };
     expect(() => withPartitions(meta, now)).toThrow(expect.objectContaining(refusal));
   });
+});
+
+test.each([
+  ['begins with its takeover', undefined, 1_000, 1_000],
+  ['is later than the one before', 1_000, 7_000, 7_000],
+  ['is later also after the clock was set back', 7_000, 1_000, 7_001],
+])("an owner's term %s", (_, before, nowMs, term) => {
+  const meta = { ...NEW_PARTITION_STATE, ...defined({ term: before }) };
+  expect(withNewTerm(meta, nowMs).term).toBe(term);
 });

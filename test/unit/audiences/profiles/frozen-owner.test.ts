@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Definitions } from '../../../../services/audiences/definitions/compile';
+import { type PartitionProcessor } from '../../../../services/audiences/profiles/partition-processor';
+import { encodeEvent, type ProfileEvent } from '../../../../services/audiences/repartition/event';
+import { type InRecord } from '../../../../shared/kafka/port';
+import { eventually } from '../../../support/eventually';
+import { aRecord } from '../../../support/factories';
+import { memoryLog, type MemoryLog } from '../../../support/memory-log';
+import { identify } from '../engine-under-test';
+import { processorUnderTest } from '../processor-under-test';
+
+/**
+ * A process that is frozen while it writes to the changelog, and goes on after another one has taken
+ * the partition over.
+ */
+
+const EVENTS = 'profiles.events';
+const CHANGELOG = 'profiles';
+const LOOK_MS = 10_000;
+const SESSION_MS = 6_000;
+
+let memory: MemoryLog;
+let nowMs: number;
+let path: string;
+const opened: PartitionProcessor[] = [];
+beforeEach(() => {
+  memory = memoryLog();
+  nowMs = Date.now();
+  path = mkdtempSync(join(tmpdir(), 'waypost-frozen-'));
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((processor) => close(processor, { lost: false })));
+  rmSync(path, { recursive: true });
+});
+
+/** @param folder of its store @param sends resolves when the process goes on */
+async function open(folder: string, sends = () => Promise.resolve()): Promise<PartitionProcessor> {
+  const producer = await memory.kafka.producer({ maxPendingBytes: 1, deliveryTimeoutMs: 'retry' });
+  const processor = processorUnderTest({
+    kafka: memory.kafka,
+    tryingKafka: memory.kafka,
+    producer: {
+      ...producer,
+      send: async (records) => {
+        await sends();
+        return producer.send(records);
+      },
+    },
+    path: join(path, folder),
+    definitions: () => NO_DEFINITIONS,
+    now: () => nowMs,
+  });
+  opened.push(processor);
+  await eventually(() => expect(processor.report()).toBeDefined());
+  return processor;
+}
+
+async function close(processor: PartitionProcessor, how: { lost: boolean }): Promise<void> {
+  processor.close(how);
+  await processor.closed;
+}
+
+const NO_DEFINITIONS = new Definitions([]);
+
+/** Appends an event, and offers it as the consumer does. */
+function receive(event: ProfileEvent, processor: PartitionProcessor, user = 'ann'): void {
+  memory.append([{ topic: EVENTS, key: user, ...encodeEvent(event) }]);
+  processor.offer(copyOf(memory.records(EVENTS).at(-1)!));
+}
+
+function copyOf({ topic, offset, epoch, timestampMs, key, value, headers }: InRecord) {
+  return aRecord({ topic, offset, epoch, timestampMs, key, value, headers });
+}
+
+const planOf = (processor: PartitionProcessor) =>
+  processor.snapshot?.store.get('ann')?.t?.s?.plan?.[0];
+/** what compaction keeps of her */
+const compacted = () =>
+  String(memory.records(CHANGELOG).findLast(({ key }) => String(key) === 'uann')?.value);
+
+const CHANGES: [change: string, event: ProfileEvent, plan: string | undefined][] = [
+  ['changed', identify({ plan: 'pro' }), 'pro'],
+  ['deleted', { kind: 'delete', at: Date.now(), sources: null }, undefined],
+];
+
+/**
+ * A former owner writes a profile behind the record with which its successor has changed it.
+ * @returns the successor
+ */
+async function writtenLate(event: ProfileEvent) {
+  let goOn = (): void => undefined;
+  let frozen = Promise.resolve();
+  const former = await open('former', () => frozen);
+  receive(identify({ plan: 'basic' }), former);
+  await eventually(() => expect(planOf(former)).toBe('basic'));
+  frozen = new Promise((resolve) => (goOn = resolve));
+  receive(identify({ plan: 'stale' }), former);
+  await eventually(() => expect(former.queued).toBe(1));
+  nowMs += SESSION_MS;
+  const owner = await open('owner');
+  receive(event, owner);
+  await eventually(() => expect(owner.snapshot?.next).toBe(3));
+  goOn();
+  await eventually(() => expect(planOf(former)).toBe('stale'));
+  await close(former, { lost: true });
+  expect(compacted()).toContain('stale');
+  // A step of the owner says that all events are counted.
+  receive(identify({}), owner, 'bob');
+  await eventually(() => expect(owner.snapshot?.next).toBe(4));
+  return owner;
+}
+
+test.each(CHANGES)(
+  'the owner writes a user again whom it has %s, so that compaction keeps this',
+  async (_, event, plan) => {
+    const owner = await writtenLate(event);
+    nowMs += LOOK_MS;
+    await eventually(() => expect(compacted()).not.toContain('stale'));
+    expect(planOf(owner)).toBe(plan);
+  },
+);
+
+test.each(CHANGES)(
+  'the next owner restores a user who was %s before, and writes him again',
+  async (_, event, plan) => {
+    const owner = await writtenLate(event);
+    await close(owner, { lost: true });
+    const next = await open('next');
+    expect(planOf(next)).toBe(plan);
+    await eventually(() => expect(compacted()).not.toContain('stale'));
+  },
+);
+
+test.each(CHANGES)(
+  'the former owner forgets what it wrote, of a user who was %s',
+  async (_, event, plan) => {
+    const owner = await writtenLate(event);
+    await close(owner, { lost: true });
+    const former = await open('former');
+    expect(planOf(former)).toBe(plan);
+  },
+);
