@@ -214,7 +214,7 @@ export function replayRecords(
       topic: DUE,
       key,
       value: content,
-      // The next owner of the job finds the record by it.
+      // The next owner of the job finds the record by this header (unsaved.ts).
       headers: { ...encodeDelivery(again), ...defined({ job }) },
     },
   ];
