@@ -64,7 +64,7 @@ async function* recordsBehind(
     let until: number | undefined;
     for await (const { records } of scan(kafka, { topic, partition, from, to: high })) {
       for (const record of records) {
-        // By the clock of the brokers alone, the first record is not older than the ends.
+        // If the brokers' clock is ahead the first record tells: it is not older than the ends.
         until ??= Math.max(savedAt + SLACK_MS, record.timestampMs) + LONGEST_PIECE_MS;
         requireKnownFormat(record, 'this control process');
         yield record;

@@ -81,6 +81,15 @@ function aProcess(known: Known, seconds: number, frozen: Frozen = {}) {
   return { alerts, users, producer };
 }
 
+/** Lets another process find the same profile that is full, 20 s later. */
+async function takeOver(known: ReturnType<typeof knownOf>) {
+  await endLeases(database);
+  const second = aProcess(known, 20);
+  second.users.full = 1;
+  await second.alerts.poll();
+  return second;
+}
+
 test('one that goes on before it stores its decision adds no second notice', async () => {
   const known = knownOf();
   const { freeze, frozen, thaw } = freezer();
@@ -88,10 +97,7 @@ test('one that goes on before it stores its decision adds no second notice', asy
   first.users.full = 1;
   const polled = first.alerts.poll();
   await frozen;
-  await endLeases(database);
-  const second = aProcess(known, 20);
-  second.users.full = 1;
-  await second.alerts.poll();
+  await takeOver(known);
   thaw();
   await polled;
   expect(await listNotices(database, {}, { limit: 9 })).toMatchObject([
@@ -107,10 +113,7 @@ test('one that goes on while it sends an alert leaves the alert of the end to it
   first.producer.behave = freeze;
   const polled = first.alerts.poll();
   await frozen;
-  await endLeases(database);
-  const second = aProcess(known, 20);
-  second.users.full = 1;
-  await second.alerts.poll();
+  const second = await takeOver(known);
   second.users.full = 0;
   second.producer.behave = () => Promise.reject(new Error('Kafka is away'));
   await expect(second.alerts.poll()).rejects.toThrow('Kafka is away');
