@@ -176,7 +176,7 @@ export class Alerts {
     return leads;
   }
 
-  #takeLease(queries: Queries & Pick<Database, 'kind'>): Promise<boolean> {
+  #takeLease(queries: Queries): Promise<boolean> {
     return takeLease(queries, LEASE, { owner: this.#owner, forMs: LEASE_MS });
   }
 

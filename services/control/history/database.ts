@@ -10,18 +10,17 @@ export type Param = string | number | boolean | null;
 export type Row = Record<string, unknown>;
 
 export interface Queries {
+  /** `embedded`: has no autovacuum */
+  readonly kind: 'embedded' | 'server';
   query: <T extends Row>(sql: string, params?: readonly Param[]) => Promise<T[]>;
 }
 
 export interface Transaction extends Queries {
-  readonly kind: Database['kind'];
   /** Adds rows in the text format of COPY, the cheapest way for many rows. */
   copy: (table: string, columns: string, rows: string) => Promise<void>;
 }
 
 export interface Database extends Queries {
-  /** `embedded`: has no autovacuum */
-  readonly kind: 'embedded' | 'server';
   /** Commits everything that `work` does, or nothing if it throws. */
   transaction: <T>(work: (transaction: Transaction) => Promise<T>) => Promise<T>;
   /** Why it can no longer be used and must be opened again; undefined while it works. */

@@ -19,7 +19,7 @@ export interface Lease {
  * @returns whether the owner holds it until `forMs` from now
  */
 export async function takeLease(
-  database: Queries & Pick<Database, 'kind'>,
+  database: Queries,
   name: string,
   { owner, forMs }: Lease,
 ): Promise<boolean> {

@@ -27,9 +27,8 @@ export async function openPostgres(url: string): Promise<Database> {
     throw error;
   }
   return {
-    kind: 'server',
+    ...queriesOf(pool),
     broken: undefined,
-    query: queriesOf(pool).query,
     transaction: async (work) => {
       const client = await transactions.connect();
       // A checked-out client has no error listener, and an unhandled error would end the process.
@@ -73,7 +72,7 @@ async function inTransaction<T>(
 ): Promise<T> {
   await client.query('begin');
   try {
-    const result = await work({ kind: 'server', ...queriesOf(client), copy: copyOn(client) });
+    const result = await work({ ...queriesOf(client), copy: copyOn(client) });
     await client.query('commit');
     return result;
   } catch (error) {
@@ -85,6 +84,7 @@ async function inTransaction<T>(
 
 function queriesOf(on: Pool | PoolClient): Queries {
   return {
+    kind: 'server',
     query: async <T extends Row>(sql: string, params: readonly Param[] = []) => {
       const { rows } = await on.query<T>(sql, [...params]);
       return rows;
