@@ -155,12 +155,12 @@ export class Engine {
   }
 
   /** Adds or removes members by the lines of an upload, among other records of the same time. */
-  list({ audience, number }: EndedUpload, records: readonly Incoming[], nowMs: number): Step {
+  list({ audience, id, number }: EndedUpload, records: readonly Incoming[], nowMs: number): Step {
     const changes = this.#changeSet(nowMs);
     for (const record of records) {
       const { user, event } = record;
       if (deletedSourcesOf(record, this.#deletions) === 'all') continue;
-      if (event.kind !== 'listed' || event.audience !== audience || event.upload !== number) {
+      if (event.kind !== 'listed' || event.audience !== audience || event.upload !== id) {
         continue;
       }
       const { g: _, ...profile } = changes.get(user) ?? {};
