@@ -228,7 +228,9 @@ export class PartitionProcessor {
     if (parts.ready) {
       const nowMs = now();
       if (engine.meta.scan || syncs.runs(engine, nowMs)) await this.#noteReadUntil(parts);
-      busy = (await writer.write(engine.scan(nowMs, CHUNK))) || busy;
+      const scan = engine.scan(nowMs, CHUNK);
+      if (scan) syncs.count(scan);
+      busy = (await writer.write(scan)) || busy;
       busy = (await writer.write(syncs.next(engine, nowMs))) || busy;
     }
     await this.#checkpoint(parts);

@@ -368,7 +368,7 @@ describe('members and syncs', () => {
     };
     await saveSyncs(
       database,
-      [1_000, 2_000].map((bucket) => ({ ...sync, bucket, at: bucket + 1 })),
+      [1_000, 2_000].map((bucket) => ({ ...sync, bucket, at: bucket + 1, sent: bucket / 1_000 })),
     );
     const page = await get('syncs?limit=1');
     const { definition: _, said: __, ...shown } = sync;
