@@ -70,6 +70,8 @@ export interface StatusValue {
   partition: number;
   /** number of all partitions */
   partitions: number;
+  /** of the process that reports: later than that of each owner before */
+  term: number;
   /** ISO 8601 */
   at: string;
   revision: number;
