@@ -1,4 +1,4 @@
-import { DeletedUsers } from '../../../shared/model/deletion';
+import { DeletedUsers, type UserDeletion } from '../../../shared/model/deletion';
 import { type JsonObject } from '../../../shared/model/message';
 import { type Application, applyRecord, deletedSourcesOf, type KnownDeletions } from './apply';
 import { CountedCalls } from './counted-calls';
@@ -115,6 +115,25 @@ export class Engine {
   /** Skips to an offset before which the log has no more records, because they were deleted. */
   skip(next: number, nowMs: number): Step {
     return this.#changeSet(nowMs).step({ ...this.meta, live: { ...this.meta.live, next } });
+  }
+
+  /** Applies deletions whose records the log has lost. */
+  forget(deletions: readonly UserDeletion[], nowMs: number): Step {
+    const { meta } = this;
+    const wanted = (definition: Definition) => counts(meta, definition);
+    return this.#compute(nowMs, (changes) => {
+      for (const { userId: user, at, sources } of deletions) {
+        const event = { kind: 'delete' as const, at, sources };
+        const name = { offset: meta.live.next, epoch: 0, timestamp: at };
+        this.#tryOne({
+          changes,
+          record: { ...name, user, origin: undefined, event },
+          nowMs,
+          wanted,
+        });
+      }
+      return meta;
+    });
   }
 
   /** Returns whether a definition waits for other processes. Call `adopt` again then. */

@@ -164,7 +164,7 @@ export class PartitionProcessor {
 
   /** Opens the store, and processes events until the partition closes or the store must be replaced. */
   async #runStore(): Promise<void> {
-    const { end, startedAt, rewrite, ...opened } = await openPartition(this.options);
+    const { end, startedAt, rewrite, lostDeletions, ...opened } = await openPartition(this.options);
     opened.engine.readUntilMs = startedAt;
     const writer = new StepWriter(opened, {
       ...this.options,
@@ -183,6 +183,9 @@ export class PartitionProcessor {
     });
     try {
       await writer.write(opened.engine.rewrite(rewrite, startedAt));
+      for (let i = 0; i < lostDeletions.length; i += CHUNK) {
+        await writer.write(opened.engine.forget(lostDeletions.slice(i, i + CHUNK), startedAt));
+      }
       await writer.sendUnsent();
       await recallCalls(this.#reads, parts.engine, {
         ...this.options,
