@@ -1,4 +1,4 @@
-import { type Phase, type StatusValue } from '../../shared/model/profile-records';
+import { type StatusValue } from '../../shared/model/profile-records';
 import { type Definitions } from './definitions/compile';
 import { type PartitionState } from './profiles/partition-state';
 import { type Store } from './profiles/store';
@@ -15,22 +15,15 @@ export interface Report {
   waiting: number;
   /** number of all partitions */
   partitions: number;
+  /** of this process (`PartitionState.term`) */
+  term: number;
   definitions: Record<string, DefinitionReport>;
 }
 
-interface DefinitionReport {
-  revision: number;
-  phase: Phase;
-  members: number;
-  told: number;
-  /** of these, not yet acknowledged */
-  waiting: number;
-  /** profiles that the first sync has checked */
-  counted: number;
-  /** the last upload of members that was applied */
-  upload: number;
-  lastSync: StatusValue['lastSync'];
-}
+type DefinitionReport = Pick<
+  StatusValue,
+  'revision' | 'phase' | 'members' | 'told' | 'waiting' | 'counted' | 'upload' | 'lastSync'
+>;
 
 export function reportOf(
   meta: PartitionState,
@@ -54,6 +47,7 @@ export function reportOf(
     storeBytes: store.bytes,
     waiting: meta.told - meta.sent,
     partitions: meta.partitions ?? 0,
+    term: meta.term ?? 0,
     definitions: Object.fromEntries(definitions),
   };
 }
@@ -75,14 +69,14 @@ export interface StatusUpdate {
  */
 export function statusRecords(
   partition: number,
-  { definitions, profiles, full, partitions }: Report,
+  { definitions, profiles, full, partitions, term }: Report,
   known: Definitions,
   nowMs: number,
 ): StatusUpdate[] {
   return Object.entries(definitions).map(([definition, report]) => {
     const key = `${definition}/${partition}`;
     if (!known.of(definition)) return tombstone(key);
-    const content = { definition, partition, partitions, profiles, full, ...report };
+    const content = { definition, partition, partitions, term, profiles, full, ...report };
     const value: StatusValue = { ...content, at: new Date(nowMs).toISOString() };
     return {
       key,

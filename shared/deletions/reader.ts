@@ -6,6 +6,7 @@ import {
   decodeDeletion,
   DeletedUsers,
   type DeletionRecord,
+  type UserDeletion,
 } from '../model/deletion';
 import { requireKnownFormat } from '../runtime/errors';
 import { steadyClock } from '../runtime/steady-clock';
@@ -28,6 +29,8 @@ export interface FollowedDeletions extends Deletions {
   readonly latestAt: number;
   /** Returns the sources whose calls of that time were deleted for a user. */
   deletedSources(userId: string, acceptedAt: number): 'all' | string[];
+  /** Returns the deletions of users since a time. */
+  usersSince(sinceMs: number): UserDeletion[];
   /** Adds a deletion that this process has learned before it read it here. */
   add(deletion: DeletionRecord): void;
   /** Called after each record. */
@@ -96,6 +99,7 @@ export async function openDeletions(
   return {
     covers: (call) => users.covers(call),
     deletedSources: (userId, acceptedAt) => users.deletedSources(userId, acceptedAt),
+    usersSince: (sinceMs) => users.usersSince(sinceMs),
     add: (deletion) => users.add(deletion),
     get latestAt() {
       return users.latestAt;

@@ -28,6 +28,8 @@ export interface TopicSpec {
    * size in vain.
    */
   segmentBytes?: number;
+  /** compaction leaves each record at least this time, ms */
+  compactionLagMs?: number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -39,6 +41,12 @@ const DAY_MS = 24 * HOUR_MS;
  * the profile of a deleted user.
  */
 export const TOMBSTONES_MS = DAY_MS;
+
+/**
+ * Time in which the owner of a profile, or the next one, writes it again after a former owner wrote
+ * behind it, ms. If compaction kept what the former one wrote before that, the profile would be lost.
+ */
+const VOID_FOUND_MS = 10 * 60_000;
 
 export const MESSAGES = 'messages';
 export const REJECTED = 'messages.rejected';
@@ -137,7 +145,13 @@ export function topicSpecs(options: {
     { name: CONFIG, partitions: 'one', cleanup: 'compact' },
     { name: DELETIONS, partitions: 'one', cleanup: 'delete', retentionMs: DELETIONS_KEPT_MS },
     sized(PROFILE_EVENTS, messages),
-    { name: PROFILES, partitions: 'all', cleanup: 'compact', segmentBytes: 64 * 1024 * 1024 },
+    {
+      name: PROFILES,
+      partitions: 'all',
+      cleanup: 'compact',
+      segmentBytes: 64 * 1024 * 1024,
+      compactionLagMs: VOID_FOUND_MS,
+    },
     { name: PROFILE_STATUS, partitions: 'one', cleanup: 'compact' },
     { name: PROFILE_QUERIES, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },
     { name: PROFILE_RESULTS, partitions: 'one', cleanup: 'delete', retentionMs: HOUR_MS },

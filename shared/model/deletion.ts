@@ -106,7 +106,17 @@ export class DeletedUsers {
     if (later.some(({ sources }) => sources === null)) return 'all';
     return later.flatMap(({ sources }) => sources ?? []);
   }
+
+  /** Returns the deletions of users since a time. */
+  usersSince(sinceMs: number): UserDeletion[] {
+    return Array.from(this.#byUser, ([userId, found]) =>
+      found.flatMap(({ at, sources }) => (at >= sinceMs ? { userId, at, sources } : [])),
+    ).flat();
+  }
 }
+
+/** A deletion of a user. */
+export type UserDeletion = Pick<DeletionRecord, 'at' | 'sources'> & { userId: string };
 
 const NO_SOURCES: string[] = [];
 

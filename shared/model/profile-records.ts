@@ -35,18 +35,20 @@ export const ACCEPTED_AT_HEADER = 'accepted-at';
 export interface ListedEvent {
   kind: 'listed';
   audience: string;
-  upload: number;
+  /** id of its upload */
+  upload: string;
   listed: boolean;
 }
 
 /**
  * The end of an upload of members, behind its lines in each partition of `profiles.events`. Uploads
- * of an audience take effect in the order of their numbers.
+ * of an audience take effect in the order of their numbers, which is the order of their ends.
  */
 export interface UploadedEvent {
   kind: 'uploaded';
   audience: string;
-  upload: number;
+  upload: string;
+  number: number;
   /** true: the members are exactly these; false: members are added and removed */
   full: boolean;
   /** the lines of this partition have this offset at least */
@@ -68,6 +70,8 @@ export interface StatusValue {
   partition: number;
   /** number of all partitions */
   partitions: number;
+  /** of the process that reports: later than that of each owner before */
+  term: number;
   /** ISO 8601 */
   at: string;
   revision: number;

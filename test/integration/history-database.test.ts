@@ -1432,6 +1432,40 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await found()).toEqual([]);
   });
 
+  test.each<[string, string, (ids: string[]) => Promise<void>]>([
+    [
+      'syncs',
+      "select from waypost.syncs where definition = 'c' for update",
+      (ids) => {
+        const sync = { bucket: 0, at: 0, said: 0, members: 1, looked: 1, changed: 1 };
+        return saveSyncs(
+          database,
+          ids.map((definition) => ({ definition, ...sync, sent: 1, waiting: 0 })),
+        );
+      },
+    ],
+    [
+      'uses of tokens',
+      "select from waypost.token_uses where token = 'c' for update",
+      (ids) => recordTokenUses(database, new Map(ids.map((id) => [id, 1]))),
+    ],
+  ])('lets two processes write the same %s in any order', async (_, lockOne, write) => {
+    await write(['a', 'b', 'c']);
+    let both: Promise<unknown> = Promise.resolve();
+    await database.transaction(async ({ query }) => {
+      await query(lockOne);
+      // In the order given, each would get one row, and then wait for that of the other.
+      both = Promise.all([write(['a', 'c', 'b']), write(['b', 'c', 'a'])]);
+      // The embedded database runs one transaction at a time.
+      if (name === 'PGlite') return;
+      await eventually(async () => {
+        const waiting = await query('select distinct pid from pg_locks where not granted');
+        expect(waiting).toHaveLength(2);
+      });
+    });
+    await expect(both).resolves.toHaveLength(2);
+  });
+
   test('gives all control processes the same session keys until the sessions end', async () => {
     const key = (period: number, by: string) => ({ period, madeAt: period * 1_000, key: by });
     const both = await Promise.all([

@@ -82,6 +82,7 @@ export function fakeDeletions() {
     ageMs: 0,
     covers: (call: CallOfUser) => users.covers(call),
     deletedSources: users.deletedSources.bind(users),
+    usersSince: users.usersSince.bind(users),
     get latestAt() {
       return users.latestAt;
     },

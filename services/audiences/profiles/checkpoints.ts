@@ -8,26 +8,19 @@ import { Terms } from './terms';
 /**
  * Determines up to which record of the changelog a store is complete: the last one of the changelog,
  * provided that it grew only by the records of this process. A process that was frozen finds its
- * successor's records there before it learns of the successor. It must not claim to hold them. The
- * successor finds what that process wrote last, and writes these users again (terms.ts).
+ * successor's records there before it learns of the successor. It must not claim to hold them, and
+ * what it wrote behind them is void. The successor finds that, and writes these users again (terms.ts).
  *
  * A changelog that holds less than this process wrote was cut. The steps that it lost are in no other
  * store, so this store must not go on.
  */
 
 const EVERY_MS = 10_000;
-/**
- * A process that still owns the partition this time (several sessions) after it found a later term
- * opens its store again, and begins a term behind that one.
- */
-const DOUBT_MS = 30_000;
-
 export class Checkpoints {
   /** end of the changelog at the last checkpoint */
   #end: number;
   /** the first look shows what came between the restoration and the first record of this term */
   #lookedAt = -Infinity;
-  #doubtedAt: number | undefined;
   #wasShort = false;
 
   /**
@@ -49,11 +42,11 @@ export class Checkpoints {
 
   /**
    * Call between two steps.
-   * @returns the next checkpoint when one is due (`at` in ms since 1970), or the users to write again,
-   *   or `reopen`: the store is no copy of the changelog
+   * @returns the next checkpoint when one is due (`at` in ms since 1970), or the users to write again;
+   *   `cut`: the store is no copy of the changelog; `overtaken`: another process has a later term
    */
   async next(): Promise<
-    { checkpoint: Checkpoint } | { rewrite: ReadonlySet<string> } | 'reopen' | undefined
+    { checkpoint: Checkpoint } | { rewrite: ReadonlySet<string> } | 'cut' | 'overtaken' | undefined
   > {
     const { kafka, store, partition, now } = this.options;
     if (store.written === 0 || now() - this.#lookedAt < EVERY_MS) return undefined;
@@ -63,14 +56,11 @@ export class Checkpoints {
     // A new leader may not know for a moment what is acknowledged.
     const wasShort = this.#wasShort;
     this.#wasShort = next < expected;
-    if (this.#wasShort) return wasShort ? 'reopen' : undefined;
+    if (this.#wasShort) return wasShort ? 'cut' : undefined;
     // More records come from another process, or from a request that this process sent twice.
     if (next > expected) {
       const { latest, hasVoid, users } = await this.#readTo(next);
-      if (latest > this.options.term) {
-        this.#doubtedAt ??= at;
-        return at - this.#doubtedAt < DOUBT_MS ? undefined : 'reopen';
-      }
+      if (latest > this.options.term) return 'overtaken';
       this.#end += next - expected;
       if (hasVoid) return { rewrite: users };
     }
@@ -78,6 +68,17 @@ export class Checkpoints {
     if (last?.offset !== next - 1) return undefined;
     this.#end = next;
     return { checkpoint: { last: markAt(nameOf(last), store.checkpoint?.last), at } };
+  }
+
+  /**
+   * Returns whether another process has a later term, and this one's last records may be void. Call it
+   * when they are acknowledged.
+   */
+  async isOvertaken(): Promise<boolean> {
+    const { kafka, store, partition, term } = this.options;
+    const offset = this.#end + store.written;
+    const { end } = await kafka.read({ topic: PROFILES, partition, offset, maxBytes: 1 });
+    return end > offset && (await this.#readTo(end)).latest > term;
   }
 
   async #readTo(next: number): Promise<Terms> {

@@ -1,4 +1,4 @@
-import { DeletedUsers } from '../../../shared/model/deletion';
+import { DeletedUsers, type UserDeletion } from '../../../shared/model/deletion';
 import { type JsonObject } from '../../../shared/model/message';
 import { type Application, applyRecord, deletedSourcesOf, type KnownDeletions } from './apply';
 import { CountedCalls } from './counted-calls';
@@ -117,6 +117,25 @@ export class Engine {
     return this.#changeSet(nowMs).step({ ...this.meta, live: { ...this.meta.live, next } });
   }
 
+  /** Applies deletions whose records the log has lost. */
+  forget(deletions: readonly UserDeletion[], nowMs: number): Step {
+    const { meta } = this;
+    const wanted = (definition: Definition) => counts(meta, definition);
+    return this.#compute(nowMs, (changes) => {
+      for (const { userId: user, at, sources } of deletions) {
+        const event = { kind: 'delete' as const, at, sources };
+        const name = { offset: meta.live.next, epoch: 0, timestamp: at };
+        this.#tryOne({
+          changes,
+          record: { ...name, user, origin: undefined, event },
+          nowMs,
+          wanted,
+        });
+      }
+      return meta;
+    });
+  }
+
   /** Returns whether a definition waits for other processes. Call `adopt` again then. */
   get waits(): boolean {
     return (
@@ -155,12 +174,12 @@ export class Engine {
   }
 
   /** Adds or removes members by the lines of an upload, among other records of the same time. */
-  list({ audience, number }: EndedUpload, records: readonly Incoming[], nowMs: number): Step {
+  list({ audience, id, number }: EndedUpload, records: readonly Incoming[], nowMs: number): Step {
     const changes = this.#changeSet(nowMs);
     for (const record of records) {
       const { user, event } = record;
       if (deletedSourcesOf(record, this.#deletions) === 'all') continue;
-      if (event.kind !== 'listed' || event.audience !== audience || event.upload !== number) {
+      if (event.kind !== 'listed' || event.audience !== audience || event.upload !== id) {
         continue;
       }
       const { g: _, ...profile } = changes.get(user) ?? {};

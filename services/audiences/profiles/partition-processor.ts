@@ -6,7 +6,7 @@ import {
 } from '../../../shared/kafka/port';
 import { isBehind } from '../../../shared/kafka/record-name';
 import { retryingReads } from '../../../shared/kafka/scan';
-import { withTimeout } from '../../../shared/runtime/async';
+import { sleep, withTimeout } from '../../../shared/runtime/async';
 import { type Definitions } from '../definitions/compile';
 import { type Snapshot } from '../queries/preview';
 import { EventLog } from '../repartition/event';
@@ -41,6 +41,11 @@ export interface PartitionProcessorOptions extends EventQueueOptions, OpenOption
  */
 const CHUNK = 500;
 const TICK_MS = 100;
+/**
+ * A process that still owns the partition this time (several sessions) after another one began a
+ * later term opens its store again, and begins a term behind that one.
+ */
+const DOUBT_MS = 30_000;
 
 /** The parts of a partition whose store is open. */
 interface OpenParts {
@@ -58,8 +63,9 @@ interface OpenParts {
 export class PartitionProcessor {
   readonly closed: Promise<void>;
   readonly #queue: EventQueue;
-  /** a log was cut, so that the store is compared with what is left of it */
+  /** the store is compared with the changelog again: a log was cut, or another process writes, too */
   #reopens = false;
+  #isOvertaken = false;
   #closing = false;
   #lost = false;
   #wake: () => void = () => undefined;
@@ -134,20 +140,40 @@ export class PartitionProcessor {
 
   async #run(): Promise<void> {
     do {
-      this.#reopens = false;
+      this.#reopens = this.#isOvertaken = false;
       try {
         await this.#runStore();
       } catch (error) {
         if (!this.#mustReopen()) throw error;
       }
+      await this.#doubt();
     } while (this.#mustReopen() && !this.#lost);
+  }
+
+  /**
+   * Once overtaken, waits until this process learns that it has lost the partition, or seems to have
+   * it after all.
+   */
+  async #doubt(): Promise<void> {
+    if (!this.#isOvertaken) return;
+    const { now } = this.options;
+    const untilMs = now() + DOUBT_MS;
+    while (now() < untilMs && !this.#closing) await sleep(TICK_MS);
+    this.#reopens &&= !this.#closing;
   }
 
   /** Opens the store, and processes events until the partition closes or the store must be replaced. */
   async #runStore(): Promise<void> {
-    const { end, startedAt, rewrite, ...opened } = await openPartition(this.options);
+    const { end, startedAt, rewrite, lostDeletions, ...opened } = await openPartition(this.options);
     opened.engine.readUntilMs = startedAt;
-    const writer = new StepWriter(opened, { ...this.options, isLost: this.#isLost });
+    const writer = new StepWriter(opened, {
+      ...this.options,
+      isLost: this.#isLost,
+      isOvertaken: async () => {
+        if (await opened.checkpoints.isOvertaken()) this.#standBack();
+        return this.#isOvertaken;
+      },
+    });
     const parts = (this.#parts = {
       ...opened,
       writer,
@@ -157,6 +183,9 @@ export class PartitionProcessor {
     });
     try {
       await writer.write(opened.engine.rewrite(rewrite, startedAt));
+      for (let i = 0; i < lostDeletions.length; i += CHUNK) {
+        await writer.write(opened.engine.forget(lostDeletions.slice(i, i + CHUNK), startedAt));
+      }
       await writer.sendUnsent();
       await recallCalls(this.#reads, parts.engine, {
         ...this.options,
@@ -202,7 +231,9 @@ export class PartitionProcessor {
     if (parts.ready) {
       const nowMs = now();
       if (engine.meta.scan || syncs.runs(engine, nowMs)) await this.#noteReadUntil(parts);
-      busy = (await writer.write(engine.scan(nowMs, CHUNK))) || busy;
+      const scan = engine.scan(nowMs, CHUNK);
+      if (scan) syncs.count(scan);
+      busy = (await writer.write(scan)) || busy;
       busy = (await writer.write(syncs.next(engine, nowMs))) || busy;
     }
     await this.#checkpoint(parts);
@@ -272,9 +303,14 @@ export class PartitionProcessor {
   async #checkpoint({ store, engine, checkpoints, writer }: OpenParts): Promise<void> {
     const found = await checkpoints.next();
     if (found === undefined || this.#lost) return;
-    if (found === 'reopen') this.#reopens = true;
+    if (found === 'cut') this.#reopens = true;
+    else if (found === 'overtaken') this.#standBack();
     else if ('checkpoint' in found) store.setCheckpoint(found.checkpoint);
     else await writer.write(engine.rewrite(found.rewrite, this.options.now()));
+  }
+
+  #standBack(): void {
+    this.#isOvertaken = this.#reopens = true;
   }
 
   /** A function, because the partition may be lost during an await. */

@@ -37,6 +37,7 @@ export interface PartitionState {
 /** A complete upload of members. */
 export interface EndedUpload {
   audience: string;
+  id: string;
   number: number;
   /** true: the members are exactly these; false: members are added and removed */
   full: boolean;
@@ -301,8 +302,8 @@ export function withUploads(
 ): readonly EndedUpload[] {
   const ended = records.flatMap(({ event, offset }): EndedUpload | [] => {
     if (event.kind !== 'uploaded') return [];
-    const { audience, upload: number, full, from } = event;
-    return { audience, number, full, from, to: offset };
+    const { audience, upload: id, number, full, from } = event;
+    return { audience, id, number, full, from, to: offset };
   });
   return ended.length === 0 ? uploads : [...uploads, ...ended].slice(-MAX_UPLOADS);
 }

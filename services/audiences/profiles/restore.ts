@@ -5,6 +5,7 @@ import { meterCut } from '../../../shared/kafka/metrics';
 import { markAt, nameOf } from '../../../shared/kafka/record-name';
 import { goOnBehind, rangeOf, recordAt, scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS, PROFILES, TOMBSTONES_MS } from '../../../shared/kafka/topics';
+import { type UserDeletion } from '../../../shared/model/deletion';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Definitions } from '../definitions/compile';
@@ -211,7 +212,7 @@ export interface OpenOptions {
   path: string;
   definitions: () => Definitions;
   progress: RepartitionProgress;
-  deletions: Pick<FollowedDeletions, 'deletedSources' | 'add' | 'known'>;
+  deletions: Pick<FollowedDeletions, 'deletedSources' | 'usersSince' | 'add' | 'known'>;
   now: () => number;
   log: Log;
 }
@@ -222,6 +223,8 @@ interface OpenPartition {
   checkpoints: Checkpoints;
   /** users to be written again, with the state of the new term */
   rewrite: ReadonlySet<string>;
+  /** deletions since the last record that was read, if the log has lost the next ones */
+  lostDeletions: readonly UserDeletion[];
   /** ends of `messages` at the start */
   ends: readonly number[];
   /** end of the partition of `profiles.events` at the start */
@@ -239,7 +242,10 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
   if (ranges.length !== options.partitions) {
     throw otherPartitions(ranges.length, options.partitions);
   }
-  const end = ranges.find((each) => each.partition === partition)?.high ?? 0;
+  const { low, high: end } = ranges.find((each) => each.partition === partition) ?? {
+    low: 0,
+    high: 0,
+  };
   const { store, meta, next, records, rebuilt, rewrite } = await restore(
     kafka,
     { partition, path, nowMs: startedAt, log },
@@ -258,11 +264,13 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
       log.error({ partition, offset, reason: messageOf(error) }, 'profile_event.skipped'),
     hasPassed: (ends) => progress.covers(ends, partition, engine.meta.live.next),
   });
+  const { last, next: nextEvent } = state.live;
+  const lostDeletions = last && nextEvent < low ? deletions.usersSince(last[2]) : [];
   const { term } = state;
   const checkpoints = new Checkpoints({ kafka, store, partition, next, term, now });
   log.info(
     { partition, records, rebuilt, profiles: store.size, durationMs: now() - startedAt },
     'profiles.restored',
   );
-  return { store, engine, checkpoints, rewrite, ends, end, startedAt };
+  return { store, engine, checkpoints, rewrite, lostDeletions, ends, end, startedAt };
 }

@@ -5,7 +5,7 @@ import { type Engine } from './engine';
 export interface SyncResult {
   /** ms since 1970 */
   beganAt: number;
-  /** users it checked, and calls it made */
+  /** users it checked, and calls it made, with those of a scan since the sync before */
   looked: number;
   told: number;
 }
@@ -14,7 +14,8 @@ interface Run {
   beganAt: number;
   /** the place of the last user to check; unknown until the users of expired windows are touched */
   end?: number;
-  results: Map<string, SyncResult>;
+  /** number of users that each definition has checked */
+  looked: Map<string, number>;
 }
 
 /**
@@ -24,6 +25,8 @@ interface Run {
 export class Syncs {
   readonly results = new Map<string, SyncResult>();
   #run: Run | undefined;
+  /** calls of each definition since its last sync ended */
+  readonly #told = new Map<string, number>();
 
   constructor(private readonly chunk: number) {}
 
@@ -41,14 +44,27 @@ export class Syncs {
       if (expired) return expired;
       run.end = engine.lastTouch;
     }
-    const step = engine.sync({ ids: [...run.results.keys()], end: run.end }, nowMs, this.chunk);
+    const step = engine.sync({ ids: [...run.looked.keys()], end: run.end }, nowMs, this.chunk);
     if (step) {
-      count(step, run);
+      for (const [id, looked] of run.looked) {
+        run.looked.set(id, looked + (step.synced?.looked[id] ?? 0));
+      }
+      this.count(step);
       return step;
     }
-    for (const [id, result] of run.results) this.results.set(id, result);
+    for (const [id, looked] of run.looked) {
+      this.results.set(id, { beganAt: run.beganAt, looked, told: this.#told.get(id) ?? 0 });
+      this.#told.delete(id);
+    }
     this.#run = undefined;
     return undefined;
+  }
+
+  /** Counts the calls of a step. */
+  count({ valueChanges }: Step): void {
+    for (const { definition } of valueChanges) {
+      this.#told.set(definition, (this.#told.get(definition) ?? 0) + 1);
+    }
   }
 
   #begin(engine: Engine, nowMs: number): Run | undefined {
@@ -61,14 +77,6 @@ export class Syncs {
       );
     });
     if (due.length === 0) return undefined;
-    const nothing = () => ({ beganAt: nowMs, looked: 0, told: 0 });
-    return { beganAt: nowMs, results: new Map(due.map(({ id }) => [id, nothing()])) };
-  }
-}
-
-function count({ synced, valueChanges }: Step, { results }: Run): void {
-  for (const [id, result] of results) {
-    result.looked += synced?.looked[id] ?? 0;
-    result.told += valueChanges.filter(({ definition }) => definition === id).length;
+    return { beganAt: nowMs, looked: new Map(due.map(({ id }) => [id, 0])) };
   }
 }

@@ -32,6 +32,8 @@ export interface StepWriterOptions {
   definitions: () => Definitions;
   /** true once another process may own the partition */
   isLost: () => boolean;
+  /** returns whether the changelog shows that another process owns the partition */
+  isOvertaken: () => Promise<boolean>;
   log: Log;
 }
 
@@ -88,11 +90,14 @@ export class StepWriter {
     await this.#send(unsent, engine.meta.told);
   }
 
-  /** @param upTo position up to which these messages are complete */
+  /**
+   * Sends nothing that may be void: no other process knows it, so that nobody would correct it.
+   * @param upTo position up to which these messages are complete
+   */
   async #send(values: readonly ValueChange[], upTo: number): Promise<void> {
     const { store, engine } = this.parts;
-    const { definitions, isLost } = this.options;
-    if (engine.meta.sent >= upTo) return;
+    const { definitions, isLost, isOvertaken } = this.options;
+    if (engine.meta.sent >= upTo || (await isOvertaken())) return;
     const known = definitions();
     const records = values.flatMap((change) => {
       const definition = known.of(change.definition);

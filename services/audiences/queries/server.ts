@@ -266,8 +266,10 @@ export class QueryServer {
     const startedAt = performance.now();
     try {
       const { value: figures } = await part.work.next();
-      part.done = !figures;
-      if (figures) this.#report(open, partition, part, figures);
+      // The store was closed: this process has lost the partition, or opens its store again.
+      if (!figures) open.parts.delete(partition);
+      else this.#report(open, partition, part, figures);
+      part.done = figures?.state === 'done';
       if (figures?.state === 'waiting') part.nextAt = now() + POLL_MS;
       const isCounting = figures !== undefined && figures.state !== 'done';
       if (isCounting && open.work.spentMs > MAX_WORK_MS) this.#refuse(open.query.id, TOO_MUCH_WORK);

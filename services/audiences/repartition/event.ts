@@ -8,6 +8,7 @@ import {
   type UploadedEvent,
   type UserDeletedEvent,
 } from '../../../shared/model/profile-records';
+import { isUser } from '../../../shared/model/profile-user';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type MessageRef, refFromHash } from '../../../shared/model/dedup-window';
 import { type InRecord, type Kafka } from '../../../shared/kafka/port';
@@ -90,14 +91,6 @@ export function eventOf(
     case 'group':
       return undefined;
   }
-}
-
-/**
- * Returns whether an id may have a profile. It is part of keys in the store, which are bounded and
- * not empty.
- */
-export function isUser(id: unknown): id is string {
-  return typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= MAX_USER_BYTES;
 }
 
 /**

@@ -12,7 +12,8 @@ import {
 import { nameOf } from '../../../shared/kafka/record-name';
 import { MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
-import { DEFINITION_HEADER, messagesOrigin, encodeEvent, eventOf, isUser } from './event';
+import { isUser } from '../../../shared/model/profile-user';
+import { DEFINITION_HEADER, messagesOrigin, encodeEvent, eventOf } from './event';
 
 /**
  * Copies each message to the partition of its user. `messages` are keyed by source and user, and a

@@ -5,7 +5,7 @@ import { isoTime } from '../../../shared/model/time';
 import { type Log } from '../../../shared/telemetry/log';
 import { type MemberPages } from './member-pages';
 import { type ProfileStatus } from './status';
-import { type At, type ConfigEntries } from '../config/config-entries';
+import { type At, type ConfigEntries, newId } from '../config/config-entries';
 import { type HandlersOf } from '../http/handlers';
 import { type Place } from './member-pages';
 import {
@@ -15,6 +15,7 @@ import {
   MAX_USER_BYTES,
   type UploadedEvent,
 } from '../../../shared/model/profile-records';
+import { isUser } from '../../../shared/model/profile-user';
 import { messageOf } from '../../../shared/runtime/errors';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type Query } from '../../../shared/api/operations';
@@ -23,9 +24,10 @@ import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 
 /**
  * Uploads members. Lines are written to their users' partitions as they arrive, and count once the
- * end of the upload is behind them. An upload that fails before that changes nothing. One that fails
- * while its ends are written may count in some partitions: its number is known before, so that the
- * audience is not live until the upload was repeated.
+ * end of the upload is behind them. An upload that fails before that changes nothing. The entry of the
+ * audience numbers the ends, so that all partitions apply uploads that meet in the same order. An upload
+ * that fails while its ends are written may count in some partitions: its number is known before, so
+ * that the audience is not live until the upload was repeated.
  */
 
 /** A line contains little more than an id. */
@@ -59,8 +61,10 @@ function readLine(text: string, number: number, full: boolean): Line {
     ? [typeof value === 'string' ? value : fields.userId, true]
     : [fields.add ?? fields.remove, fields.add !== undefined];
   if (typeof user !== 'string' || user === '') throw wrong(wanted);
-  if (Buffer.byteLength(user) > MAX_USER_BYTES) {
-    throw wrong(`has a user id of more than ${MAX_USER_BYTES} bytes`);
+  if (!isUser(user)) {
+    throw wrong(
+      `has a user id of more than ${MAX_USER_BYTES} bytes, or with half of a surrogate pair`,
+    );
   }
   return { user, listed };
 }
@@ -93,28 +97,26 @@ interface Uploading {
   kafka: Pick<Kafka, 'ranges'>;
   producer: Pick<BatchProducer, 'send'>;
   audience: string;
-  /** higher than that of any earlier upload of this audience */
-  number: number;
+  id: string;
   full: boolean;
   /** when it began, ms since 1970 */
   acceptedAt: number;
 }
 
-/** Writes all lines. @returns their number, and their ends, which make them count */
+/** Writes all lines. @returns their number, and the offset of the first one in each partition */
 async function writeLines(
-  { kafka, producer, audience, number, full, acceptedAt }: Uploading,
+  { kafka, producer, audience, id, full, acceptedAt }: Uploading,
   body: AsyncIterable<Buffer>,
-): Promise<{ lines: number; ends: OutRecord[] }> {
+): Promise<{ lines: number; starts: number[] }> {
   const starts = await endOffsets(kafka);
-  const headers = { format: FORMAT_HEADER };
   // A deletion during the upload removes the line of its user.
-  const ofLine = { ...headers, [ACCEPTED_AT_HEADER]: String(acceptedAt) };
+  const headers = { format: FORMAT_HEADER, [ACCEPTED_AT_HEADER]: String(acceptedAt) };
   let lines = 0;
   let chunk: OutRecord[] = [];
   for await (const { text, number: at } of linesOf(body)) {
     const { user, listed } = readLine(text, at, full);
-    const event: ListedEvent = { kind: 'listed', audience, upload: number, listed };
-    chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers: ofLine });
+    const event: ListedEvent = { kind: 'listed', audience, upload: id, listed };
+    chunk.push({ topic: PROFILE_EVENTS, key: user, value: JSON.stringify(event), headers });
     lines++;
     if (chunk.length < CHUNK) continue;
     // Bounds memory: the next lines are read after Kafka has acknowledged these.
@@ -122,16 +124,24 @@ async function writeLines(
     chunk = [];
   }
   await producer.send(chunk);
-  const ends = starts.map((from, partition): OutRecord => {
-    const event: UploadedEvent = { kind: 'uploaded', audience, upload: number, full, from };
-    const value = JSON.stringify(event);
-    return { topic: PROFILE_EVENTS, key: audience, value, headers, partition };
-  });
-  return { lines, ends };
+  return { lines, starts };
 }
 
-/** @throws Problem `unavailable` if they may be written to a part of the partitions */
-async function writeEnds(producer: UploadDeps['producer'], ends: OutRecord[]): Promise<void> {
+/**
+ * Writes the ends, which make the lines count.
+ * @throws Problem `unavailable` if they may be written to a part of the partitions
+ */
+async function writeEnds(
+  { producer, audience, id, full }: Uploading,
+  number: number,
+  starts: readonly number[],
+): Promise<void> {
+  const ends = starts.map((from, partition): OutRecord => {
+    const event: UploadedEvent = { kind: 'uploaded', audience, upload: id, number, full, from };
+    const value = JSON.stringify(event);
+    const headers = { format: FORMAT_HEADER };
+    return { topic: PROFILE_EVENTS, key: audience, value, headers, partition };
+  });
   await producer.send(ends).catch((error: unknown) => {
     throw new Problem(
       'unavailable',
@@ -159,8 +169,6 @@ export interface UploadDeps {
 /** Uploads members. The body may be of any length, and is read as a stream. */
 export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, UploadOperation> {
   const { entries, kafka, producer, now, log } = deps;
-  /** audiences with an upload in progress: a second upload would mix with it */
-  const busy = new Set<string>();
   return {
     'PUT /audiences/{id}/members': (call) => take(true, call),
     'PATCH /audiences/{id}/members': (call) => take(false, call),
@@ -175,30 +183,24 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
           'a condition to upload members',
       );
     }
-    if (busy.has(id)) {
-      throw new Problem(
-        'conflict',
-        'An upload for this audience is in progress. Try again when it ends',
-      );
-    }
-    busy.add(id);
-    try {
-      const acceptedAt = now().getTime();
-      const number = Math.max(acceptedAt, (data.upload?.number ?? 0) + 1);
-      const begun = { kafka, producer, audience: id, number, full, acceptedAt };
-      const { lines, ends } = await writeLines(begun, body);
-      const at = { id, ifMatch: undefined, by };
-      await entries.change('audience', at, (audience) =>
-        (audience.upload?.number ?? 0) > number
-          ? audience
-          : { ...audience, upload: { number, full, lines } },
-      );
-      await writeEnds(producer, ends);
-      log.info({ audience: id, full, lines }, 'members.uploaded');
-      return { upload: number, lines };
-    } finally {
-      busy.delete(id);
-    }
+    const begunAt = now();
+    const uploading: Uploading = {
+      kafka,
+      producer,
+      audience: id,
+      id: newId('upl', begunAt),
+      full,
+      acceptedAt: begunAt.getTime(),
+    };
+    const { lines, starts } = await writeLines(uploading, body);
+    let number = 0;
+    await entries.change('audience', { id, ifMatch: undefined, by }, (audience) => {
+      number = Math.max(now().getTime(), (audience.upload?.number ?? 0) + 1);
+      return { ...audience, upload: { number, full, lines } };
+    });
+    await writeEnds(uploading, number, starts);
+    log.info({ audience: id, full, lines }, 'members.uploaded');
+    return { upload: number, lines };
   }
 }
 

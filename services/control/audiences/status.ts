@@ -124,6 +124,8 @@ export class ProfileStatus {
     const said = read(value);
     if (!said) return;
     const partitions = this.#said.get(said.definition) ?? new Map<number, StatusValue>();
+    // A process that was frozen does not know of its successor yet.
+    if (said.term < (partitions.get(said.partition)?.term ?? 0)) return;
     this.#said.set(said.definition, partitions.set(said.partition, said));
     this.onStatus(said);
   }

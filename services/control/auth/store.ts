@@ -76,10 +76,12 @@ export async function endedSessions(
 /** By token id; ms since 1970. */
 export type TokenTimes = ReadonlyMap<string, number>;
 
+/** Stores the latest uses, in a fixed order, so that two processes cannot deadlock. */
 export async function recordTokenUses({ query }: Database, uses: TokenTimes): Promise<void> {
   await query(
     `insert into waypost.token_uses (token, at)
      select token, at from jsonb_to_recordset($1::jsonb) as given(token text, at bigint)
+     order by token
      on conflict (token) do update set at = greatest(waypost.token_uses.at, excluded.at)`,
     [databaseJson(Array.from(uses, ([token, at]) => ({ token, at })))],
   );

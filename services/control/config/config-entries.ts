@@ -13,7 +13,8 @@ import { randomBytes } from 'node:crypto';
  * constant until 2059).
  */
 export function newId(
-  prefix: 'src' | 'dst' | 'whk' | 'del' | 'rpl' | 'tok' | 'aud' | 'trt' | 'pre' | 'qst' | 'rcl',
+  prefix:
+    'src' | 'dst' | 'whk' | 'del' | 'rpl' | 'tok' | 'aud' | 'trt' | 'pre' | 'qst' | 'rcl' | 'upl',
   now: Date,
 ): string {
   return `${prefix}_${now.getTime().toString(36)}${randomBytes(8).toString('hex')}`;

@@ -5,6 +5,7 @@ import { deletionRecord, MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/
 import { type Source } from '../../../shared/model/config';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { type UserDeletedEvent } from '../../../shared/model/profile-records';
+import { isUser } from '../../../shared/model/profile-user';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { isoTime } from '../../../shared/model/time';
 import { errorAt, type FieldError, quoted } from '../http/problem';
@@ -95,7 +96,7 @@ export function deletionRecords(wanted: WantedDeletion, at: number): OutRecord[]
   const headers = { format: FORMAT_HEADER };
   return [
     ...whoseOf(wanted).map((whose) => deletionRecord({ ...whose, at, sources })),
-    ...users.map((key) => ({ topic: PROFILE_EVENTS, key, value, headers })),
+    ...users.filter(isUser).map((key) => ({ topic: PROFILE_EVENTS, key, value, headers })),
   ];
 }
 

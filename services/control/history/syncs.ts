@@ -15,7 +15,9 @@ export interface SyncRow {
   said: number;
   members: number;
   looked: number;
+  /** as its processes counted; one that ended in between did not report its part */
   changed: number;
+  /** of all syncs until then */
   sent: number;
   waiting: number;
 }
@@ -33,8 +35,8 @@ export function thinnedBefore(nowMs: number): number {
 }
 
 /**
- * Upserts rows; repeated rows change nothing. For the same step, counts take the larger value, and
- * sizes the later report.
+ * Upserts rows, in a fixed order, so that two processes cannot deadlock; repeated rows change nothing.
+ * For the same step, counts take the larger value, and sizes the later report.
  */
 export async function saveSyncs(database: Database, rows: readonly SyncRow[]): Promise<void> {
   const later = ['members', 'sent', 'waiting'].map(
@@ -50,6 +52,7 @@ export async function saveSyncs(database: Database, rows: readonly SyncRow[]): P
      select definition, false, bucket, at, said, members, looked, changed, sent, waiting
      from jsonb_to_recordset($1::jsonb) as given(definition text, bucket bigint, at bigint, said bigint, members bigint,
        looked bigint, changed bigint, sent bigint, waiting bigint)
+     order by definition, bucket
      on conflict (definition, thinned, bucket) do update set ${[...later, ...greater].join(', ')}`,
     [databaseJson(rows)],
   );
@@ -74,14 +77,21 @@ export async function thinSyncs(database: Database, nowMs: number, sinceMs: numb
   ]);
 }
 
-/** Lists the newest first. @param page.before the bucket of the last row of the previous page */
+/**
+ * Lists the newest first. What a sync changed is the growth of the total since the row before, so that
+ * the changes of all rows add up to what was sent.
+ * @param page.before the bucket of the last row of the previous page
+ */
 export async function listSyncs(
   database: Database,
   definition: string,
   page: { limit: number; before: number | undefined },
 ): Promise<Omit<SyncRow, 'definition' | 'said'>[]> {
   return database.query(
-    `select bucket, at, members, looked, changed, sent, waiting from waypost.syncs
+    `select bucket, at, members, looked,
+       greatest(0, coalesce(sent + waiting - lead(sent + waiting) over (order by bucket desc), changed)) as changed,
+       sent, waiting
+     from waypost.syncs
      where definition = $1 and ($2::bigint is null or bucket < $2::bigint) order by bucket desc limit $3::int`,
     [definition, page.before ?? null, page.limit],
   );

@@ -98,6 +98,9 @@ export function topicConfig(spec: TopicSpec, replication: number): Record<string
     config['segment.ms'] = String(24 * HOUR_MS);
   }
   if (spec.segmentBytes !== undefined) config['segment.bytes'] = String(spec.segmentBytes);
+  if (spec.compactionLagMs !== undefined) {
+    config['min.compaction.lag.ms'] = String(spec.compactionLagMs);
+  }
   return config;
 }
 

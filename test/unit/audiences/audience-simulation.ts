@@ -192,13 +192,15 @@ export class World {
   /** Writes a line of an upload to the partition of its user. */
   list(audience: string, upload: number, [user, listed]: [user: string, listed: boolean]): void {
     const acceptedAt = this.nowMs;
-    this.append(user, { kind: 'listed', audience, upload, listed }, { acceptedAt });
+    const event = { kind: 'listed' as const, audience, upload: `upl_${upload}`, listed };
+    this.append(user, event, { acceptedAt });
   }
 
   /** Ends an upload in each partition. @param from by partition: the end of its log before */
-  endUpload(audience: string, upload: number, full: boolean, from: readonly number[]): void {
+  endUpload(audience: string, number: number, full: boolean, from: readonly number[]): void {
+    const upload = `upl_${number}`;
     for (const [p, start] of from.entries()) {
-      const event: ProfileEvent = { kind: 'uploaded', audience, upload, full, from: start };
+      const event: ProfileEvent = { kind: 'uploaded', audience, upload, number, full, from: start };
       const name = { offset: this.log[p]!.length, epoch: 0, timestamp: this.nowMs };
       this.log[p]!.push({ ...name, user: audience, origin: undefined, event });
     }

@@ -133,7 +133,14 @@ describe('a partition', () => {
   });
 
   describe('with an upload whose end is cut off', () => {
-    const upload = { kind: 'uploaded' as const, audience: 'aud_a', upload: 1, full: true, from: 0 };
+    const upload = {
+      kind: 'uploaded' as const,
+      audience: 'aud_a',
+      upload: 'upl_1',
+      number: 1,
+      full: true,
+      from: 0,
+    };
     let processor: PartitionProcessor;
     let old: InRecord[];
     beforeEach(async () => {
@@ -337,7 +344,14 @@ test('a new definition starts although the log ends before its former end', () =
 
 test('an upload whose end was cut off is not applied', () => {
   const { engine, records } = engineUnderTest();
-  const upload = { kind: 'uploaded' as const, audience: 'aud_a', upload: 1, full: true, from: 0 };
+  const upload = {
+    kind: 'uploaded' as const,
+    audience: 'aud_a',
+    upload: 'upl_1',
+    number: 1,
+    full: true,
+    from: 0,
+  };
   engine.commit(engine.apply(records('aud_a', [upload]), NOW));
   expect(engine.meta.uploads).toHaveLength(1);
   const [replacing] = records('bob', [identify({ plan: 'pro' })]);

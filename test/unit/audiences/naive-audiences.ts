@@ -1,6 +1,7 @@
 import { type CounterSpec } from '../../../services/audiences/definitions/aggregates';
 import { type Incoming, type ProfileEvent } from '../../../services/audiences/repartition/event';
 import { type Json, type JsonObject } from '../../../shared/model/message';
+import { type UploadedEvent } from '../../../shared/model/profile-records';
 
 /** The calls of a user. */
 interface Facts {
@@ -34,13 +35,13 @@ export function naiveUsers(
   const seen = new Set<string>();
   const next = log.map(() => 0);
   /** lines of uploads that have not ended, by user and upload */
-  const lines = new Map<string, Map<number, boolean>>();
-  const endUpload = (p: number, upload: number) => {
+  const lines = new Map<string, Map<string, boolean>>();
+  const endUpload = (p: number, { upload, number }: UploadedEvent) => {
     for (const [user, own] of lines) {
       const line = own.get(upload);
       const isHere = log[p]!.some((each) => each.user === user);
       if (line === undefined || !isHere) continue;
-      if ((of(user).listed?.[0] ?? 0) <= upload) of(user).listed = [upload, line];
+      if ((of(user).listed?.[0] ?? 0) <= number) of(user).listed = [number, line];
     }
   };
   const step = (p: number): boolean => {
@@ -65,7 +66,7 @@ export function naiveUsers(
     if (event.kind === 'listed' && !isGone) {
       lines.set(user, new Map(lines.get(user)).set(event.upload, event.listed));
     }
-    if (event.kind === 'uploaded') endUpload(p, event.upload);
+    if (event.kind === 'uploaded') endUpload(p, event);
     if (event.kind === 'track' && !isGone) {
       const { tracks } = of(user);
       if (!isOfDeleted(event.source)) tracks.push(event);
@@ -157,7 +158,7 @@ export function naiveListed(
 ): boolean {
   const sets = log.flat().flatMap(({ event }) => {
     return event.kind === 'uploaded' && event.audience === audience && event.full
-      ? event.upload
+      ? event.number
       : [];
   });
   return listed?.[1] === true && listed[0] >= Math.max(0, ...sets);

@@ -11,18 +11,21 @@ import { fakeDeletions } from '../../support/fakes';
 type Parts = Pick<
   PartitionProcessorOptions,
   'tryingKafka' | 'producer' | 'path' | 'definitions' | 'now'
-> & { kafka: Pick<Kafka, 'read' | 'ranges' | 'committed'> };
+> &
+  Partial<Pick<PartitionProcessorOptions, 'deletions'>> & {
+    kafka: Pick<Kafka, 'read' | 'ranges' | 'committed'>;
+  };
 
 /** Returns the processor of the only partition, which nobody had before. */
 export function processorUnderTest({ kafka, ...parts }: Parts): PartitionProcessor {
   const log = createLog('test', 'silent');
   const reads = retryingReads(kafka, log, 1);
   return new PartitionProcessor({
+    deletions: fakeDeletions(),
     ...parts,
     kafka: reads,
     partition: 0,
     partitions: 1,
-    deletions: fakeDeletions(),
     progress: new RepartitionProgress(reads, parts.now),
     inherited: [],
     onRoom: () => undefined,

@@ -22,6 +22,7 @@ test('a deleted definition leaves no status, whoever has reported it', () => {
     storeBytes: 100,
     waiting: 0,
     partitions: 8,
+    term: 1,
     definitions: { trt_known: definition, trt_deleted: { ...definition, phase: 'leaving' } },
   };
   const records = statusRecords(5, report, new Definitions([trait]), NOW);

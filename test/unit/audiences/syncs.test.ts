@@ -54,6 +54,22 @@ test('a sync counts the users and calls of its own definition', () => {
   expect(syncs.results.get('aud_b')).toMatchObject({ looked: 3, told: 0 });
 });
 
+test('the first sync counts the calls of the scan that began it', () => {
+  const audience = definition('aud_a', 'pro', SECOND);
+  const { engine, apply, syncs, syncAt, define } = syncsUnderTest();
+  for (const user of ['ann', 'bob', 'cyn']) apply(user, identify({ plan: 'pro' }));
+  define(audience);
+  for (let step = engine.scan(NOW, 2); step; step = engine.scan(NOW, 2)) {
+    syncs.count(step);
+    engine.commit(step);
+  }
+  syncAt(NOW);
+  expect(syncs.results.get('aud_a')).toMatchObject({ told: 3 });
+  expect(engine.meta.defs.aud_a).toMatchObject({ told: 3 });
+  syncAt(NOW + SECOND);
+  expect(syncs.results.get('aud_a')).toMatchObject({ told: 0 });
+});
+
 test('a slow definition checks the users that a fast one has checked already', () => {
   const all = [definition('aud_a', 'pro', SECOND), definition('aud_b', 'pro', HOUR)];
   const { engine, apply, syncAt } = syncsUnderTest(...all);

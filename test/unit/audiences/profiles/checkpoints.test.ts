@@ -59,7 +59,7 @@ function changelog() {
     after: async (seconds: number) => {
       at.nowMs += seconds * 1_000;
       const next = await checkpoints.next();
-      if (next === undefined || next === 'reopen') return next;
+      if (next === undefined || typeof next === 'string') return next;
       if ('rewrite' in next) return [...next.rewrite];
       Object.assign(store, { written: 0, checkpoint: next.checkpoint });
       return next.checkpoint.last[0];
@@ -79,24 +79,19 @@ test("a checkpoint covers the process's writes, every ten seconds if there are a
 });
 
 test('a process that was frozen never claims the writes of its successor', async () => {
-  // Given a process that was frozen while its successor wrote. No checkpoint is taken as long as
-  // the process may not know of it.
-  const { write, others, after } = changelog();
+  const { write, others, after, checkpoints } = changelog();
   write(5);
+  expect(await checkpoints.isOvertaken()).toBe(false);
   others(3, TERM + 1);
-  expect(await after(60)).toBeUndefined();
-  write(1);
-  expect(await after(10)).toBeUndefined();
-  expect(await after(10)).toBeUndefined();
+  expect(await checkpoints.isOvertaken()).toBe(true);
+  expect(await after(60)).toBe('overtaken');
 });
 
-test('a process that still owns its partition long after a later term begins another', async () => {
-  const { write, others, after } = changelog();
+test('a process is not overtaken by an earlier owner', async () => {
+  const { write, others, checkpoints } = changelog();
   write(5);
-  others(3, TERM + 1);
-  expect(await after(10)).toBeUndefined();
-  expect(await after(20)).toBeUndefined();
-  expect(await after(10)).toBe('reopen');
+  others(3, TERM - 1);
+  expect(await checkpoints.isOvertaken()).toBe(false);
 });
 
 test('what an earlier owner wrote last is written again, and then covered', async () => {
@@ -124,7 +119,7 @@ test('a changelog that holds less than the process wrote was cut', async () => {
   // A new leader may not know for a moment what is acknowledged.
   expect(await after(10)).toBeUndefined();
   write(60);
-  expect(await after(10)).toBe('reopen');
+  expect(await after(10)).toBe('cut');
 });
 
 test('a checkpoint keeps the latest time, although the clock of a new leader is behind', async () => {

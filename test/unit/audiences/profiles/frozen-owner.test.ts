@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Definitions } from '../../../../services/audiences/definitions/compile';
+import { Definitions, ofAudience } from '../../../../services/audiences/definitions/compile';
 import { type PartitionProcessor } from '../../../../services/audiences/profiles/partition-processor';
 import { encodeEvent, type ProfileEvent } from '../../../../services/audiences/repartition/event';
 import { type InRecord } from '../../../../shared/kafka/port';
@@ -18,16 +18,20 @@ import { processorUnderTest } from '../processor-under-test';
 
 const EVENTS = 'profiles.events';
 const CHANGELOG = 'profiles';
+const MESSAGES = 'messages';
 const LOOK_MS = 10_000;
 const SESSION_MS = 6_000;
+const SYNC_MS = 60_000;
 
 let memory: MemoryLog;
 let nowMs: number;
 let path: string;
+let definitions: Definitions;
 const opened: PartitionProcessor[] = [];
 beforeEach(() => {
   memory = memoryLog();
   nowMs = Date.now();
+  definitions = new Definitions([]);
   path = mkdtempSync(join(tmpdir(), 'waypost-frozen-'));
 });
 afterEach(async () => {
@@ -49,7 +53,7 @@ async function open(folder: string, sends = () => Promise.resolve()): Promise<Pa
       },
     },
     path: join(path, folder),
-    definitions: () => NO_DEFINITIONS,
+    definitions: () => definitions,
     now: () => nowMs,
   });
   opened.push(processor);
@@ -62,7 +66,21 @@ async function close(processor: PartitionProcessor, how: { lost: boolean }): Pro
   await processor.closed;
 }
 
-const NO_DEFINITIONS = new Definitions([]);
+const PRO = ofAudience(
+  {
+    id: 'aud_pro',
+    key: 'pro',
+    source: 'own',
+    name: 'Pro',
+    syncEveryMs: SYNC_MS,
+    history: [],
+    revision: 1,
+    createdAt: '',
+    updatedAt: '',
+    condition: 'user.traits.plan == "pro"',
+  },
+  () => undefined,
+);
 
 /** Appends an event, and offers it as the consumer does. */
 function receive(event: ProfileEvent, processor: PartitionProcessor, user = 'ann'): void {
@@ -142,3 +160,49 @@ test.each(CHANGES)(
     expect(planOf(former)).toBe(plan);
   },
 );
+
+/** @param processor of an open store */
+const phaseOf = (processor: PartitionProcessor) => processor.report()?.definitions.aud_pro?.phase;
+
+test('a value that its successor does not know reaches no receiver', async () => {
+  definitions = new Definitions([PRO]);
+  let goOn = (): void => undefined;
+  let frozen = Promise.resolve();
+  const sends = jest.fn(() => frozen);
+  const former = await open('former', sends);
+  receive(identify({ plan: 'basic' }), former);
+  await eventually(() => expect([planOf(former), phaseOf(former)]).toEqual(['basic', 'live']));
+  receive(identify({ plan: 'pro' }), former);
+  await eventually(() => expect(planOf(former)).toBe('pro'));
+
+  // Frozen while it writes that she is a member.
+  frozen = new Promise((resolve) => (goOn = resolve));
+  const { length } = sends.mock.calls;
+  nowMs += SYNC_MS;
+  await eventually(() => expect(sends.mock.calls.length).toBeGreaterThan(length));
+  // Its successor counts a later event, and has nothing to send.
+  memory.append([{ topic: EVENTS, key: 'ann', ...encodeEvent(identify({ plan: 'free' })) }]);
+  const owner = await open('owner');
+  await eventually(() => expect([planOf(owner), phaseOf(owner)]).toEqual(['free', 'live']));
+  const { length: written } = memory.records(CHANGELOG);
+  goOn();
+  await eventually(() => expect(memory.records(CHANGELOG).length).toBeGreaterThan(written));
+  // It does not own the partition any more, and has not learned of that yet.
+  await eventually(() => expect(former.report()).toBeUndefined());
+  await close(former, { lost: true });
+  expect(memory.records(MESSAGES)).toEqual([]);
+});
+
+test('a process that owns its partition after all begins another term', async () => {
+  const former = await open('former');
+  await open('other');
+  receive(identify({ plan: 'basic' }), former);
+  await eventually(() => expect(planOf(former)).toBe('basic'));
+  nowMs += LOOK_MS;
+  await eventually(() => expect(former.report()).toBeUndefined());
+  nowMs += 3 * LOOK_MS;
+  await eventually(() => expect(planOf(former)).toBe('basic'));
+  receive(identify({ plan: 'pro' }), former);
+  await eventually(() => expect(planOf(former)).toBe('pro'));
+  expect(compacted()).toContain('pro');
+});

@@ -125,7 +125,7 @@ describe('the writer of steps', () => {
     const { engine, store, records } = engineUnderTest(definitions);
     const writes: string[] = [];
     const messages: OutRecord[] = [];
-    const state = { isLost: false, isLostAfterSend: false };
+    const state = { isLost: false, isLostAfterSend: false, isOvertaken: false };
     const commit = engine.commit.bind(engine);
     engine.commit = (step) => {
       writes.push('store');
@@ -154,6 +154,7 @@ describe('the writer of steps', () => {
         partition: 0,
         definitions: () => definitions,
         isLost: () => state.isLost,
+        isOvertaken: () => Promise.resolve(state.isOvertaken),
         log: createLog('test', 'silent'),
       },
     );
@@ -186,6 +187,14 @@ describe('the writer of steps', () => {
       false,
     );
     expect(writes).toEqual(['profiles']);
+  });
+
+  test('sends no value once another process has a later term, and leaves it to that one', async () => {
+    const { writer, engine, records, messages, state } = writerUnderTest();
+    await writer.write(engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW));
+    state.isOvertaken = true;
+    await writer.write(engine.sync({ ids: ['aud_1'], end: engine.lastTouch }, NOW, 10));
+    expect([messages, engine.meta.told, engine.meta.sent]).toEqual([[], 1, 0]);
   });
 
   test('a value that is sent again is not newer than a deletion since', async () => {

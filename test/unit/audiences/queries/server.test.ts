@@ -93,6 +93,36 @@ test('the final owner of a partition answers for it', async () => {
   });
 });
 
+test('a preview goes on after a process has opened the store of its partition again', async () => {
+  const snapshot = process.processors.get(0)!.snapshot!;
+  snapshot.ready = false;
+  let isOpen = true;
+  let looks = 0;
+  process.processors.set(0, {
+    queued: 0,
+    get snapshot() {
+      looks++;
+      return isOpen ? snapshot : undefined;
+    },
+  });
+  preview('pre_1');
+  await eventually(() => {
+    expect(resultsOf('pre_1').at(-1)).toMatchObject({ state: 'waiting' });
+  });
+  isOpen = false;
+  const before = looks;
+  nowMs += 1_000;
+  await eventually(() => {
+    expect(looks).toBeGreaterThan(before);
+  });
+  isOpen = true;
+  snapshot.ready = true;
+  nowMs += 1_000;
+  await eventually(() => {
+    expect(resultsOf('pre_1').at(-1)).toMatchObject({ state: 'done', members: 1 });
+  });
+});
+
 test('a fifth preview cancels the oldest, and its caller gets the reason', async () => {
   process.processors.clear();
   for (let i = 0; i < 5; i++) preview(`pre_${i}`);

@@ -106,6 +106,18 @@ test.each([
     { type: 'identify', userId: 'x'.repeat(513) },
     [],
   ],
+  [
+    'an id with half of a surrogate pair has no profile, since UTF-8 has no other name for it than for any other half',
+    'server',
+    { type: 'identify', userId: 'a\ud800' },
+    [],
+  ],
+  [
+    'an alias to an id with half of a surrogate pair moves no profile',
+    'server',
+    { ...alias, userId: 'a\udfff' },
+    [],
+  ],
 ] as const)('%s', (_, trust, message, keys) => {
   expect(repartitioned(trust, message).map(({ key }) => key)).toEqual(keys);
 });

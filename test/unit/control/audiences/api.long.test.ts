@@ -171,9 +171,9 @@ describe('uploaded members', () => {
       .send('{"remove":"ann"}\n{"add":"dan"}');
     expect(patch.body.upload).toBeGreaterThan(put.body.upload);
     const ends = lines().flatMap(([, event]) => (event.kind === 'uploaded' ? event : []));
-    expect(ends).toEqual([
-      { kind: 'uploaded', audience: id, upload: put.body.upload, full: true, from: 0 },
-      { kind: 'uploaded', audience: id, upload: patch.body.upload, full: false, from: 4 },
+    expect(ends).toMatchObject([
+      { audience: id, number: put.body.upload, full: true, from: 0 },
+      { audience: id, number: patch.body.upload, full: false, from: 4 },
     ]);
   });
 
@@ -182,6 +182,7 @@ describe('uploaded members', () => {
     ['put', '{"user":"ann"}', 'Line 1 must be'],
     ['put', '""', 'Line 1 must be'],
     ['put', JSON.stringify('x'.repeat(513)), 'Line 1 has a user id'],
+    ['put', '"a\\ud800"', 'Line 1 has a user id'],
     ['patch', '"ann"', 'Line 1 must be'],
   ] as const)(
     'a %s of members with the body %j is refused and changes nothing',
@@ -367,7 +368,7 @@ describe('members and syncs', () => {
     };
     await saveSyncs(
       database,
-      [1_000, 2_000].map((bucket) => ({ ...sync, bucket, at: bucket + 1 })),
+      [1_000, 2_000].map((bucket) => ({ ...sync, bucket, at: bucket + 1, sent: bucket / 1_000 })),
     );
     const page = await get('syncs?limit=1');
     const { definition: _, said: __, ...shown } = sync;

@@ -58,6 +58,7 @@ const said = (partition: number, syncAt: number, over: Partial<StatusValue> = {}
     definition: 'aud_1',
     partition,
     partitions: PARTITIONS,
+    term: 1,
     at: new Date(syncAt + 1_000).toISOString(),
     revision: 2,
     phase: 'live',
@@ -113,6 +114,22 @@ test('a log after compaction does not reduce the stored figures', async () => {
   });
 });
 
+test('what a process that ended did not report counts for the next sync', async () => {
+  const memory = memoryLog();
+  const syncs = await control(memory);
+  memory.append([0, 1, 2].map((partition) => said(partition, NOW)));
+  // The second process has reported one call, and the first one had sent three more.
+  const total = { told: 9, waiting: 0 };
+  memory.append([0, 1, 2].map((partition) => said(partition, NOW + 60_000, total)));
+  await eventually(async () => {
+    await syncs.write();
+    expect(await rows()).toMatchObject([
+      { changed: 12, sent: 27, waiting: 0 },
+      { changed: 3, sent: 12, waiting: 3 },
+    ]);
+  });
+});
+
 test('other revisions, deleted definitions and thinned steps are left out', async () => {
   const memory = memoryLog();
   const day = 25 * 3_600_000;
@@ -136,6 +153,23 @@ test('syncs wait while the database is away', async () => {
   expect(await rows()).toEqual([]);
   await syncs.write();
   expect(await rows()).toMatchObject([summed]);
+});
+
+test('a former owner that was frozen changes no status of its successor', async () => {
+  const memory = memoryLog();
+  const status = new ProfileStatus();
+  await status.open(memory.kafka, (error) => {
+    throw error;
+  });
+  stops.push(() => status.stop());
+  memory.append([
+    said(0, NOW, { term: 2, members: 7 }),
+    said(0, NOW, { term: 1, members: 3 }),
+    said(1, NOW, { members: 4 }),
+  ]);
+  await eventually(() =>
+    expect(status.of('aud_1', { revision: 2 })).toMatchObject({ partitions: 2, members: 11 }),
+  );
 });
 
 test('an audience is live once all partitions have reported and applied the last upload', async () => {

@@ -1,21 +1,34 @@
 import { Readable } from 'node:stream';
+import { type Profile } from '../../../../services/audiences/profiles/profile';
 import { uploadHandlers } from '../../../../services/control/audiences/member-routes';
 import { type OutRecord } from '../../../../shared/kafka/port';
 import { AppError } from '../../../../shared/runtime/errors';
+import { PROFILE_EVENTS } from '../../../../shared/kafka/topics';
+import { ofAudience, Definitions } from '../../../../services/audiences/definitions/compile';
+import { decodeEvent } from '../../../../services/audiences/repartition/event';
+import { memoryLog } from '../../../support/memory-log';
+import { engineUnderTest, NOW } from '../../audiences/engine-under-test';
 
-/** An upload whose end reaches a part of the partitions only. */
+/** The configuration of an audience, which all control processes change. */
+function audienceEntry() {
+  const at: { audience: { upload?: object } } = { audience: {} };
+  const entries = {
+    get: () => ({ data: at.audience }),
+    change: (_kind: string, _at: object, next: (from: object) => object) => {
+      at.audience = next(at.audience);
+      return Promise.resolve();
+    },
+  };
+  return { at, entries };
+}
+
+const callWith = (req: Readable) => ({ id: 'aud_l', by: {}, req }) as never;
 
 test('an upload that fails at its end is known before, and its answer says to repeat it', async () => {
-  let audience: { upload?: object } = {};
+  const { at, entries } = audienceEntry();
   const isEnd = ({ value }: OutRecord) => String(value).includes('"uploaded"');
   const handlers = uploadHandlers({
-    entries: {
-      get: () => ({ data: audience }),
-      change: (_kind: string, _at: object, next: (from: object) => object) => {
-        audience = next(audience);
-        return Promise.resolve();
-      },
-    },
+    entries,
     kafka: { ranges: () => Promise.resolve([{ partition: 0, low: 0, high: 7 }]) },
     producer: {
       send: (records: OutRecord[]) =>
@@ -26,10 +39,60 @@ test('an upload that fails at its end is known before, and its answer says to re
     now: () => new Date(5),
     log: { info: () => undefined },
   } as never);
-  const call = { id: 'aud_1', by: {}, req: Readable.from([Buffer.from('"ann"\n')]) };
-  await expect(handlers['PUT /audiences/{id}/members'](call as never)).rejects.toMatchObject({
+  const call = callWith(Readable.from([Buffer.from('"ann"\n')]));
+  await expect(handlers['PUT /audiences/{id}/members'](call)).rejects.toMatchObject({
     code: 'unavailable',
     message: expect.stringContaining('upload the same again'),
   });
-  expect(audience.upload).toEqual({ number: 5, full: true, lines: 1 });
+  expect(at.audience.upload).toEqual({ number: 5, full: true, lines: 1 });
+});
+
+test('of two uploads that two processes begin in the same millisecond, the one that ends last counts', async () => {
+  const memory = memoryLog();
+  const producer = await memory.kafka.producer({ maxPendingBytes: 1, deliveryTimeoutMs: 'retry' });
+  const { entries } = audienceEntry();
+  const upload = () => {
+    const body = new Readable({ read: () => undefined });
+    const { kafka } = memory;
+    const log = { info: () => undefined };
+    const handlers = uploadHandlers({
+      entries,
+      kafka,
+      producer,
+      now: () => new Date(NOW),
+      log,
+    } as never);
+    const ended = handlers['PUT /audiences/{id}/members'](callWith(body));
+    return async (line: string) => {
+      body.push(line);
+      body.push(null);
+      return ended;
+    };
+  };
+  const [first, last] = [upload(), upload()];
+  await first('"ann"\n');
+  await last('"bob"\n');
+
+  const audience = {
+    id: 'aud_l',
+    name: 'x',
+    key: 'x',
+    source: 's',
+    syncEveryMs: 1_000,
+    revision: 1,
+    history: [],
+    createdAt: '',
+    updatedAt: '',
+  };
+  const definition = ofAudience(audience, () => undefined);
+  const { engine, store } = engineUnderTest(new Definitions([definition]));
+  const records = memory.records(PROFILE_EVENTS).flatMap((record) => decodeEvent(record) ?? []);
+  engine.commit(engine.apply(records, NOW));
+  for (let ended = engine.upload; ended; ended = engine.upload) {
+    engine.commit(engine.list(ended, records.slice(ended.from, ended.to), NOW));
+    engine.commit(engine.listed(ended, NOW));
+  }
+  const isMember = (user: string) =>
+    definition.value(store.get(user) as Profile, NOW, engine.meta.defs.aud_l!.since);
+  expect([isMember('ann'), isMember('bob')]).toEqual([false, true]);
 });

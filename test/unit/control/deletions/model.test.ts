@@ -1,4 +1,4 @@
-import { readDeletion } from '../../../../services/control/deletions/model';
+import { deletionRecords, readDeletion } from '../../../../services/control/deletions/model';
 import { type ConfigView } from '../../../../shared/config/types';
 
 test('a deletion for too many users times sources says how many sources a request may name', () => {
@@ -13,4 +13,13 @@ test('a deletion for too many users times sources says how many sources a reques
   expect(() => readDeletion({ userIds }, config as unknown as ConfigView)).toThrow(
     expect.objectContaining({ also: { errors: [{ pointer: '#/userIds', detail }] } }) as Error,
   );
+});
+
+test('a deletion of a user who cannot have a profile removes no profile', () => {
+  // In UTF-8 both ids are the same key.
+  const users = ['a\ud800', 'a\ufffd'];
+  const wanted = { users, anonymous: [], sources: null, affected: [] };
+  const keys = (topic: string) =>
+    deletionRecords(wanted, 1).flatMap((record) => (record.topic === topic ? record.key : []));
+  expect([keys('deletions'), keys('profiles.events')]).toEqual([users, ['a\ufffd']]);
 });

@@ -1,5 +1,9 @@
 import { type Admin, KafkaJSAggregateError, KafkaJSProtocolError } from 'kafkajs';
-import { createTopics, findDifferences } from '../../../../shared/kafka/client/create-topics';
+import {
+  createTopics,
+  findDifferences,
+  topicConfig,
+} from '../../../../shared/kafka/client/create-topics';
 import {
   CONFIG,
   PROFILES,
@@ -60,6 +64,11 @@ test.each([
       ({ setting, wants }) => setting === 'delete.retention.ms' && wants === String(DAY_MS),
     ),
   ).toBe(true);
+});
+
+test('compaction leaves profiles until their owner, or the next one, has looked for void records', () => {
+  const lags = compacted.map((spec) => [spec.name, topicConfig(spec, 1)['min.compaction.lag.ms']]);
+  expect(Object.fromEntries(lags)).toMatchObject({ [PROFILES]: '600000', [CONFIG]: undefined });
 });
 
 /** Creates two topics on a broker that refuses them with these errors. */
