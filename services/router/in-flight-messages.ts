@@ -44,6 +44,7 @@ export class InFlightMessages<Copy extends { record: OpenRecord }> {
   }
 }
 
-function nameOf({ high, low, partition }: MessageRef): string {
+/** Names a message and its copies within a partition. */
+export function nameOf({ high, low, partition }: MessageRef): string {
   return `${high}.${low}.${partition}`;
 }

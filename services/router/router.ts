@@ -4,10 +4,11 @@ import { type ConfigReader } from '../../shared/config/types';
 import { type DedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
 import { type MessageHeaders, readMessageHeaders } from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/runtime/load-limits';
-import { AppError, messageOf, newerFormat } from '../../shared/runtime/errors';
+import { AppError, isRefused, messageOf, newerFormat } from '../../shared/runtime/errors';
 import {
   type BatchProducer,
   type OpenRecord,
+  type OutRecord,
   type Restart,
   type DispatchResult,
 } from '../../shared/kafka/port';
@@ -19,12 +20,14 @@ import {
   type Doubt,
   doubtOf,
   outputOf,
+  refusedRecords,
   rejectedRecord,
   type SetAside,
 } from './decide';
 import { Deferrals } from './deferrals';
 import { type EarlierMessages } from './earlier-messages';
 import { LaterConfig } from './later-config';
+import { HeldMessages } from './held-messages';
 import { InFlightMessages } from './in-flight-messages';
 import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry';
 
@@ -109,6 +112,7 @@ export class Router {
   };
   readonly #inFlight = new InFlightMessages<Incoming>();
   readonly #undecided: DecisionGate<Incoming>;
+  readonly #held = new HeldMessages();
   readonly #deferrals: Deferrals;
   readonly #later: LaterConfig;
   readonly #room: Backpressure;
@@ -171,8 +175,9 @@ export class Router {
 
   /** Hands back the messages of revoked partitions that wait for `config`. */
   onRevoking(): void {
-    this.#undecided.release(({ record }) => {
+    this.#undecided.release(({ record, ref }) => {
       if (!record.isRevoking) return false;
+      this.#held.end(ref);
       // If the commit metadata has no room for them, a few records are routed twice. That costs
       // less than a partition that cannot move until `config` is read.
       if (!record.handBack()) record.defer();
@@ -185,13 +190,23 @@ export class Router {
    *   message has no destination yet
    */
   #route(incoming: Incoming, knowledge: Knowledge): boolean {
+    const isSettled = this.#settle(incoming, knowledge);
+    if (isSettled) this.#held.end(incoming.ref);
+    else this.#held.add(incoming.ref);
+    return isSettled;
+  }
+
+  /** @returns false if the message must be held */
+  #settle(incoming: Incoming, knowledge: Knowledge): boolean {
     const { head, ref } = incoming;
     if (this.options.seen.isDuplicate(ref, this.options.now())) {
       this.#dropCopy(incoming);
       return true;
     }
     if (this.#inFlight.holdCopy(ref, incoming)) return true;
-    const decided = this.#decideNow(incoming, knowledge);
+    const decided = this.#held.hasEarlier(ref)
+      ? 'config_behind'
+      : this.#decideNow(incoming, knowledge);
     if (typeof decided !== 'string') {
       this.#perform(incoming, decided);
       return true;
@@ -253,7 +268,7 @@ export class Router {
     this.#inFlight.add(incoming.ref);
     const routed = watchRouting(incoming.record, incoming.head, records.length);
     const ended = watchUnrendered(unrendered, this.options.log);
-    this.options.producer.send(outputOf(incoming.record, deliver, this.options.now())).then(
+    this.#write(incoming.record, outputOf(incoming.record, deliver, this.options.now())).then(
       () => {
         this.counts.routed++;
         this.counts.deliveries += records.length;
@@ -273,6 +288,26 @@ export class Router {
         for (const copy of copies) this.#undecided.offer(copy);
       },
     );
+  }
+
+  #write(record: OpenRecord, output: OutRecord[]): Promise<void> {
+    return this.options.producer.send(output).catch(async (error: unknown) => {
+      if (!isRefused(error)) throw error;
+      // Some are written and some are not. Delivery drops the second record of a step.
+      await Promise.all(output.map((each) => this.#writeAlone(record, each)));
+    });
+  }
+
+  /** Ends a delivery that Kafka refuses for good, so that the others of its message arrive. */
+  async #writeAlone(record: OpenRecord, out: OutRecord): Promise<void> {
+    const { producer, now } = this.options;
+    try {
+      await producer.send([out]);
+    } catch (error) {
+      const ended = isRefused(error) ? refusedRecords(record, out, now()) : undefined;
+      if (!ended) throw error;
+      await producer.send(ended);
+    }
   }
 
   #dropCopy({ record, head }: Incoming): void {
