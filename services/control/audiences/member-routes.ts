@@ -1,4 +1,3 @@
-import { type Request } from 'express';
 import { Problem } from '../http/problem';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
 import { isoTime } from '../../../shared/model/time';
@@ -6,7 +5,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type MemberPages } from './member-pages';
 import { type ProfileStatus } from './status';
 import { type At, type ConfigEntries } from '../config/config-entries';
-import { type HandlersOf } from '../http/handlers';
+import { type Call, type HandlersOf } from '../http/handlers';
 import { type Place } from './member-pages';
 import {
   ACCEPTED_AT_HEADER,
@@ -166,7 +165,10 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
     'PATCH /audiences/{id}/members': (call) => take(false, call),
   };
 
-  async function take(full: boolean, { id, by, req: body }: At & { req: Request }) {
+  async function take(
+    full: boolean,
+    { id, by, req: body, stillAllowed }: At & Pick<Call, 'req' | 'stillAllowed'>,
+  ) {
     const { data } = entries.get('audience', id);
     if (data.condition !== undefined) {
       throw new Problem(
@@ -187,6 +189,10 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
       const number = Math.max(acceptedAt, (data.upload?.number ?? 0) + 1);
       const begun = { kafka, producer, audience: id, number, full, acceptedAt };
       const { lines, ends } = await writeLines(begun, body);
+      // It may have taken hours.
+      if (!stillAllowed()) {
+        throw new Problem('unauthorized', 'Your token or session has ended during the upload');
+      }
       const at = { id, ifMatch: undefined, by };
       await entries.change('audience', at, (audience) =>
         (audience.upload?.number ?? 0) > number
