@@ -401,7 +401,6 @@ describe('Router', () => {
       expect(give(1, { headers: { source: 's2' } })).toBe('accepted');
       expect(rejection(appends[0]!.records[0]!).message).toContain('boom');
     });
-
   });
 
   describe('a delivery that Kafka refuses for good', () => {

@@ -140,31 +140,34 @@ test.each<[string, (id: string) => supertest.Test, number]>([
     (id) => control.call('patch', `/tokens/${id}`).send({ rights: ['tokens:read'] }),
     403,
   ],
-])('a token that is %s while the body of its request comes changes nothing', async (_, end, status) => {
-  const { token, id } = (await post({ name: 'Kim', role: 'admin' })).body;
-  const begun = new Promise<void>((resolve) => {
-    server = createServer((req, res) => {
-      control.app(req, res);
-      resolve();
-    }).listen(0);
-  });
-  const sending = request({
-    port: (server!.address() as AddressInfo).port,
-    method: 'POST',
-    path: '/api/v1/tokens',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-  });
-  sending.flushHeaders();
-  const answered = once(sending, 'response') as Promise<[IncomingMessage]>;
-  await begun;
-  await end(id as string);
-  sending.end('{"name": "Lee", "role": "admin"}');
-  const [answer] = await answered;
-  answer.resume();
-  const { data } = await control.get('/tokens');
-  expect(answer.statusCode).toBe(status);
-  expect((data as { name: string }[]).map(({ name }) => name)).not.toContain('Lee');
-});
+])(
+  'a token that is %s while the body of its request comes changes nothing',
+  async (_, end, status) => {
+    const { token, id } = (await post({ name: 'Kim', role: 'admin' })).body;
+    const begun = new Promise<void>((resolve) => {
+      server = createServer((req, res) => {
+        control.app(req, res);
+        resolve();
+      }).listen(0);
+    });
+    const sending = request({
+      port: (server!.address() as AddressInfo).port,
+      method: 'POST',
+      path: '/api/v1/tokens',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    });
+    sending.flushHeaders();
+    const answered = once(sending, 'response') as Promise<[IncomingMessage]>;
+    await begun;
+    await end(id as string);
+    sending.end('{"name": "Lee", "role": "admin"}');
+    const [answer] = await answered;
+    answer.resume();
+    const { data } = await control.get('/tokens');
+    expect(answer.statusCode).toBe(status);
+    expect((data as { name: string }[]).map(({ name }) => name)).not.toContain('Lee');
+  },
+);
 
 test('every path of the API has its resource among the rights', () => {
   const open = ['session', 'openapi.json', 'lookup'];
