@@ -484,6 +484,13 @@ describe('Router', () => {
 
   describe('a message without a destination in config', () => {
     const unknown = { headers: { source: 's2' } };
+    const UNROUTED = JSON.stringify({
+      type: 'track',
+      event: 'e',
+      messageId: 'm',
+      timestamp: AT,
+      userId: 'u',
+    });
     // The clock stands still: the router leaves messages in Kafka once it has held others for
     // seconds.
     let clock: jest.SpyInstance<number>;
@@ -547,6 +554,15 @@ describe('Router', () => {
       config.readToEnd();
       expect(done).toHaveLength(held);
       expect(give(held + 1, unknown)).toBe('accepted');
+    });
+
+    test('large messages that are held take no more memory than small ones', () => {
+      const { give } = aRouter();
+      const value = ' '.repeat(8 * 1024);
+      let held = 0;
+      while (give(held + 1, { ...unknown, value: UNROUTED + value }) === 'accepted') held++;
+      expect(held * value.length).toBeGreaterThan(1024 * 1024);
+      expect(held * value.length).toBeLessThan(64 * 1024 * 1024);
     });
 
     test('a message is deferred if too many are held for seconds, until config was read', () => {
