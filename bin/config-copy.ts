@@ -120,7 +120,11 @@ class CurrentRecords {
   }
 }
 
-async function restore(kafka: Kafka, input: Readable): Promise<number> {
+/**
+ * Writes nothing unless all of the copy can be read: the rest could not be added later.
+ * @throws AppError as `copyConfig`
+ */
+export async function restore(kafka: Kafka, input: Readable): Promise<number> {
   const [range] = await kafka.ranges(CONFIG);
   if (range && range.high > 0) {
     throw new AppError(
@@ -128,26 +132,22 @@ async function restore(kafka: Kafka, input: Readable): Promise<number> {
       'Topic config is not empty: a copy is restored into a new system only.',
     );
   }
+  const records: OutRecord[] = [];
+  for await (const text of createInterface({ input })) {
+    if (text.trim() !== '') records.push(recordOf(text, records.length + 1));
+  }
   const producer = await kafka.producer({
     maxPendingBytes: Infinity,
     deliveryTimeoutMs: WRITE_DEADLINE_MS,
   });
-  let copied = 0;
-  const write = async (records: OutRecord[]) => {
-    await producer.send(records);
-    copied += records.length;
-  };
-  const waiting: OutRecord[] = [];
   try {
-    for await (const text of createInterface({ input })) {
-      if (text.trim() !== '') waiting.push(recordOf(text, copied + waiting.length + 1));
-      if (waiting.length === AT_ONCE) await write(waiting.splice(0));
+    for (let at = 0; at < records.length; at += AT_ONCE) {
+      await producer.send(records.slice(at, at + AT_ONCE));
     }
-    await write(waiting);
   } finally {
     await producer.close(WRITE_DEADLINE_MS);
   }
-  return copied;
+  return records.length;
 }
 
 /**

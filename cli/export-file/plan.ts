@@ -126,7 +126,8 @@ export function planImport(
     steps.push(
       planDestination(wanted, {
         same: named[0],
-        secrets: secrets[wanted.name],
+        // A destination may be named `constructor`.
+        secrets: Object.hasOwn(secrets, wanted.name) ? secrets[wanted.name] : undefined,
         present,
         without,
         faults,

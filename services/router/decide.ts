@@ -4,8 +4,9 @@ import { cutMessage, type KnownFields } from '../../shared/model/cut-body';
 import { renderBody } from '../../shared/model/webhook-body';
 import { type Renderer, rendererOf } from '../../shared/render/render-request';
 import { renderFailedRecords, type Unrendered } from '../../shared/render/render-failed';
+import { tooLargeRecords } from '../../shared/render/too-large';
 import { type Destination, type Source } from '../../shared/model/config';
-import { encodeDelivery } from '../../shared/model/delivery';
+import { decodeDelivery, encodeDelivery } from '../../shared/model/delivery';
 import {
   firstDelivery,
   type MessageHeaders,
@@ -19,7 +20,7 @@ import { type Message } from '../../shared/model/message';
 import { route, type Routed, wantsWebhooks } from '../../shared/model/route';
 import { filtersOf, type OnCostly } from '../../shared/cel/compile';
 import { type InRecord, type OutRecord } from '../../shared/kafka/port';
-import { REJECTED, WEBHOOKS } from '../../shared/kafka/topics';
+import { MESSAGES, REJECTED, WEBHOOKS } from '../../shared/kafka/topics';
 
 /** Decides what becomes of a record of `messages`: pure, without a clock or Kafka. */
 
@@ -183,6 +184,21 @@ export function outputOf(
 ): OutRecord[] {
   if (unrendered.length === 0) return records;
   return [...records, ...unrendered.flatMap((each) => renderFailedRecords(each, record, nowMs))];
+}
+
+/**
+ * Returns the records that end a delivery whose first record Kafka refuses for good; undefined for
+ * other output.
+ * @param from the record of its message
+ */
+export function refusedRecords(
+  { partition, offset }: Pick<InRecord, 'partition' | 'offset'>,
+  { topic, key, headers = {} }: OutRecord,
+  nowMs: number,
+): OutRecord[] | undefined {
+  const decoded = topic === WEBHOOKS ? decodeDelivery(headers) : undefined;
+  if (decoded?.kind !== 'delivery') return undefined;
+  return tooLargeRecords(decoded.delivery, { topic: MESSAGES, partition, offset, key }, nowMs);
 }
 
 /** A source's destinations, prepared for routing. */

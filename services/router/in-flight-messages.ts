@@ -9,13 +9,13 @@ import { type MessageRef } from '../../shared/model/dedup-window';
  * Invariant: a copy waits only for a record at a lower offset of the same partition. No commit
  * passes that record while it is open, so that both are read again if the process dies.
  */
-export class InFlightMessages<Copy extends { record: OpenRecord }> {
+export class InFlightMessages<Copy extends { record: OpenRecord; bytes: number }> {
   readonly #firsts = new CompactingMap<string, { offset: number; copies: Copy[] }>();
-  #waiting = 0;
+  #waitingBytes = 0;
 
-  /** Number of waiting copies. */
-  get waiting(): number {
-    return this.#waiting;
+  /** Size of the waiting copies. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
   }
 
   /** @returns whether a message in flight has the same id; the copy then waits for it */
@@ -23,7 +23,7 @@ export class InFlightMessages<Copy extends { record: OpenRecord }> {
     const first = this.#firsts.get(nameOf(message));
     if (!first || first.offset >= message.offset) return false;
     first.copies.push(copy);
-    this.#waiting++;
+    this.#waitingBytes += copy.bytes;
     return true;
   }
 
@@ -39,11 +39,12 @@ export class InFlightMessages<Copy extends { record: OpenRecord }> {
     const first = this.#firsts.get(name);
     if (first?.offset !== message.offset) return [];
     this.#firsts.delete(name);
-    this.#waiting -= first.copies.length;
+    for (const { bytes } of first.copies) this.#waitingBytes -= bytes;
     return first.copies;
   }
 }
 
-function nameOf({ high, low, partition }: MessageRef): string {
+/** Names a message and its copies within a partition. */
+export function nameOf({ high, low, partition }: MessageRef): string {
   return `${high}.${low}.${partition}`;
 }

@@ -4,10 +4,11 @@ import { type ConfigReader } from '../../shared/config/types';
 import { type DedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
 import { type MessageHeaders, readMessageHeaders } from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/runtime/load-limits';
-import { AppError, messageOf, newerFormat } from '../../shared/runtime/errors';
+import { AppError, isRefused, messageOf, newerFormat } from '../../shared/runtime/errors';
 import {
   type BatchProducer,
   type OpenRecord,
+  type OutRecord,
   type Restart,
   type DispatchResult,
 } from '../../shared/kafka/port';
@@ -19,12 +20,14 @@ import {
   type Doubt,
   doubtOf,
   outputOf,
+  refusedRecords,
   rejectedRecord,
   type SetAside,
 } from './decide';
 import { Deferrals } from './deferrals';
 import { type EarlierMessages } from './earlier-messages';
 import { LaterConfig } from './later-config';
+import { HeldMessages } from './held-messages';
 import { InFlightMessages } from './in-flight-messages';
 import { drops, watchFilters, watchRouting, watchUnrendered } from './telemetry';
 
@@ -74,8 +77,10 @@ export interface RouterOptions {
 
 /** Unacknowledged output: about one second at full speed. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
-/** Limit of waiting copies, and of messages held for `config`; each takes about 1 KB. */
-const MAX_WAITING = 20_000;
+/** Limit of waiting copies, and of messages held for `config`. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/** What each takes beside its value. */
+const OVERHEAD_BYTES = 1_024;
 /**
  * A reader confirms ten times a second that it has read all of `config`; a message held for longer
  * than this may be held for minutes.
@@ -93,6 +98,8 @@ interface Incoming {
   key: Buffer | null;
   value: Buffer | null;
   ref: MessageRef;
+  /** that it takes while it waits */
+  bytes: number;
   /** the latest decision, while the message is held */
   decision?: Decision | undefined;
 }
@@ -109,6 +116,7 @@ export class Router {
   };
   readonly #inFlight = new InFlightMessages<Incoming>();
   readonly #undecided: DecisionGate<Incoming>;
+  readonly #held = new HeldMessages<Incoming>();
   readonly #deferrals: Deferrals;
   readonly #later: LaterConfig;
   readonly #room: Backpressure;
@@ -118,19 +126,19 @@ export class Router {
     const fill = () =>
       Math.max(
         options.producer.pendingBytes / MAX_PENDING_BYTES,
-        this.#inFlight.waiting / MAX_WAITING,
+        this.#inFlight.waitingBytes / MAX_WAITING_BYTES,
       );
     this.#room = new Backpressure(fill, options.onRoom);
     this.#later = new LaterConfig(options.config);
     const decide = (incoming: Incoming, knowledge: Knowledge) => this.#route(incoming, knowledge);
     this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
     // Registered after #undecided, which may release messages and so make room first.
-    this.#deferrals = new Deferrals(options, () => this.#undecided.size < MAX_WAITING / 2);
+    this.#deferrals = new Deferrals(options, () => this.#held.bytes < MAX_WAITING_BYTES / 2);
   }
 
   onRecord(record: OpenRecord): DispatchResult {
     if (this.#failed || !this.#room.accepts()) return 'busy';
-    if (this.#undecided.size >= MAX_WAITING && this.#undecided.oldestMs < BEHIND_MS) {
+    if (this.#isFull && this.#undecided.oldestMs < BEHIND_MS) {
       return { againInMs: HELD_AGAIN_MS };
     }
     const earlier = this.options.earlier.before(record);
@@ -155,6 +163,11 @@ export class Router {
     }
   }
 
+  /** No more messages can be held. */
+  get #isFull(): boolean {
+    return this.#held.bytes >= MAX_WAITING_BYTES;
+  }
+
   /** Number of messages held in memory until `config` is known, and the wait of the oldest, ms. */
   get held(): { count: number; oldestMs: number } {
     return { count: this.#undecided.size, oldestMs: this.#undecided.oldestMs };
@@ -171,8 +184,10 @@ export class Router {
 
   /** Hands back the messages of revoked partitions that wait for `config`. */
   onRevoking(): void {
-    this.#undecided.release(({ record }) => {
+    this.#undecided.release((incoming) => {
+      const { record } = incoming;
       if (!record.isRevoking) return false;
+      this.#held.end(incoming);
       // If the commit metadata has no room for them, a few records are routed twice. That costs
       // less than a partition that cannot move until `config` is read.
       if (!record.handBack()) record.defer();
@@ -185,18 +200,28 @@ export class Router {
    *   message has no destination yet
    */
   #route(incoming: Incoming, knowledge: Knowledge): boolean {
+    const isSettled = this.#settle(incoming, knowledge);
+    if (isSettled) this.#held.end(incoming);
+    else this.#held.add(incoming);
+    return isSettled;
+  }
+
+  /** @returns false if the message must be held */
+  #settle(incoming: Incoming, knowledge: Knowledge): boolean {
     const { head, ref } = incoming;
     if (this.options.seen.isDuplicate(ref, this.options.now())) {
       this.#dropCopy(incoming);
       return true;
     }
     if (this.#inFlight.holdCopy(ref, incoming)) return true;
-    const decided = this.#decideNow(incoming, knowledge);
+    const decided = this.#held.hasEarlier(incoming)
+      ? 'config_behind'
+      : this.#decideNow(incoming, knowledge);
     if (typeof decided !== 'string') {
       this.#perform(incoming, decided);
       return true;
     }
-    if (decided !== 'config_behind' || this.#undecided.size >= MAX_WAITING) {
+    if (decided !== 'config_behind' || (this.#isFull && !this.#held.has(incoming))) {
       this.#deferrals.defer(incoming.record, head.sourceId, decided);
       return true;
     }
@@ -253,7 +278,7 @@ export class Router {
     this.#inFlight.add(incoming.ref);
     const routed = watchRouting(incoming.record, incoming.head, records.length);
     const ended = watchUnrendered(unrendered, this.options.log);
-    this.options.producer.send(outputOf(incoming.record, deliver, this.options.now())).then(
+    this.#write(incoming.record, outputOf(incoming.record, deliver, this.options.now())).then(
       () => {
         this.counts.routed++;
         this.counts.deliveries += records.length;
@@ -273,6 +298,26 @@ export class Router {
         for (const copy of copies) this.#undecided.offer(copy);
       },
     );
+  }
+
+  #write(record: OpenRecord, output: OutRecord[]): Promise<void> {
+    return this.options.producer.send(output).catch(async (error: unknown) => {
+      if (!isRefused(error)) throw error;
+      // Some are written and some are not. Delivery drops the second record of a step.
+      await Promise.all(output.map((each) => this.#writeAlone(record, each)));
+    });
+  }
+
+  /** Ends a delivery that Kafka refuses for good, so that the others of its message arrive. */
+  async #writeAlone(record: OpenRecord, out: OutRecord): Promise<void> {
+    const { producer, now } = this.options;
+    try {
+      await producer.send([out]);
+    } catch (error) {
+      const ended = isRefused(error) ? refusedRecords(record, out, now()) : undefined;
+      if (!ended) throw error;
+      await producer.send(ended);
+    }
   }
 
   #dropCopy({ record, head }: Incoming): void {
@@ -316,7 +361,8 @@ export class Router {
 function incomingOf(record: OpenRecord, head: MessageHeaders): Incoming {
   head.appendedAt = record.timestampMs;
   const ref = messageRef(head.sourceId, head.messageId, record.partition, record.offset);
-  return { record, head, key: record.key, value: record.value, ref };
+  const { key, value } = record;
+  return { record, head, key, value, ref, bytes: OVERHEAD_BYTES + (value?.length ?? 0) };
 }
 
 function setAside({ head, value }: Incoming): SetAside {

@@ -87,20 +87,14 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
     if (healing || config.unsettled().length === 0 || !mayWrite(options)) return;
     healing = true;
     turns
-      .take(async () => {
-        healing = false;
-        await repairCompaction(options);
-      })
-      // The next ignored record, or the next start, tries again.
+      .take(() => repairCompaction(options))
       .catch((error: unknown) => {
-        healing = false;
         log.warn({ reason: messageOf(error) }, 'config.repair_failed');
-      });
+      })
+      .finally(() => (healing = false));
   };
-  config.onVerdict((verdict) => {
-    // The writer of a deletion appends its tombstone.
-    if (verdict.kind !== 'applied' || verdict.record.data !== undefined) heal();
-  });
+  // Also without new records: Kafka may have been away when an ignored one came.
+  config.onComplete(heal);
   heal();
 
   return {
@@ -175,6 +169,8 @@ async function writeTombstone(key: string, { producer, log }: ConfigWriterOption
 /** Appends the record in force for every unsettled key; see the head of this file. */
 async function repairCompaction(options: ConfigWriterOptions): Promise<void> {
   const { config, producer, authenticator, log, now } = options;
+  // The turn before may have deleted an entry: its tombstone is not read yet.
+  await config.refresh(WRITE_DEADLINE_MS);
   for (const key of config.unsettled()) {
     const present = config.recordAt(key);
     const records = [tombstone(key)];

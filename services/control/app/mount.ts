@@ -147,9 +147,11 @@ export function mount(handlers: Handlers, access: Access, deps: AuditDeps): Requ
       requireAccess(operation, role, identity);
       return identity;
     };
-    const identity = allow();
-    if (identity) access.tokenUses.note(identity.actor.id);
+    const asker = allow();
+    if (asker) access.tokenUses.note(asker.actor.id);
     const body = takes && (await readJson(req, res, role === 'none'));
+    // The token may have ended, or lost the right, while the body came.
+    const identity = takes ? allow() : asker;
     if (identity) requireFields(adminFields, body, identity);
     const query = parameters && parseQuery(parameters, req.query);
     const stillAllowed = () => isAllowed(allow, identity);

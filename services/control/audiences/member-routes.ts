@@ -1,4 +1,3 @@
-import { type Request } from 'express';
 import { Problem } from '../http/problem';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
 import { isoTime } from '../../../shared/model/time';
@@ -6,7 +5,7 @@ import { type Log } from '../../../shared/telemetry/log';
 import { type MemberPages } from './member-pages';
 import { type ProfileStatus } from './status';
 import { type At, type ConfigEntries, newId } from '../config/config-entries';
-import { type HandlersOf } from '../http/handlers';
+import { type Call, type HandlersOf } from '../http/handlers';
 import { type Place } from './member-pages';
 import {
   ACCEPTED_AT_HEADER,
@@ -174,7 +173,10 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
     'PATCH /audiences/{id}/members': (call) => take(false, call),
   };
 
-  async function take(full: boolean, { id, by, req: body }: At & { req: Request }) {
+  async function take(
+    full: boolean,
+    { id, by, req: body, stillAllowed }: At & Pick<Call, 'req' | 'stillAllowed'>,
+  ) {
     const { data } = entries.get('audience', id);
     if (data.condition !== undefined) {
       throw new Problem(
@@ -193,6 +195,10 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
       acceptedAt: begunAt.getTime(),
     };
     const { lines, starts } = await writeLines(uploading, body);
+    // It may have taken hours.
+    if (!stillAllowed()) {
+      throw new Problem('unauthorized', 'Your token or session has ended during the upload');
+    }
     let number = 0;
     await entries.change('audience', { id, ifMatch: undefined, by }, (audience) => {
       number = Math.max(now().getTime(), (audience.upload?.number ?? 0) + 1);

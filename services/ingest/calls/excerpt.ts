@@ -13,7 +13,8 @@ export interface Excerpt {
 }
 
 const KEPT_BYTES = 4_096;
-const WRITE_KEY = /("writeKey"\s*:\s*")[^"]*/g;
+/** Also where JSON was written twice, and in what is no JSON: a form, or what Python prints. */
+const WRITE_KEY = /(writeKey\\*["']?\s*[:=]\s*\\*["']?)(?:(?<=["'])[^\\"']*|[^\\"'&,\s{}]+)/g;
 
 /**
  * @param isCut more was sent than these bytes

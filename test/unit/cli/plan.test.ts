@@ -76,6 +76,15 @@ const SECRETS = {
   },
 };
 
+test('a destination may have the name of a property that every object has', () => {
+  const file = toFile(
+    { ...NOWHERE, destinations: [{ ...HOOK, name: 'constructor' }] },
+    new Date(0),
+  );
+  const { faults } = planImport(file, NOWHERE, {}, false);
+  expect(faults).toEqual([expect.stringContaining('"constructor" needs header Authorization of')]);
+});
+
 test('an export contains no ids, secrets or write keys, and is parsed to the same content', () => {
   expect(FILE.destinations[0]).toMatchObject({
     name: 'Hook',

@@ -537,6 +537,7 @@ describe('the rotation of the key', () => {
     memory.append(stripped.map((authentication) => ({ ...last, headers: { authentication } })));
     await config.refresh(1_000);
     await reencryptConfig({ config, writer, encryptor });
+    await writer.close();
     const after = await open(memoryLog(memory.compacted('config')), [NEWER]);
     expect(after.config.token('tok_1')).toBeDefined();
   });

@@ -178,6 +178,21 @@ describe('the writer of config', () => {
     expect(fresh.config.source('s')).toMatchObject({ version: 2, data: { name: 'one' } });
   });
 
+  test('repairs a log after Kafka was away when a writer came second', async () => {
+    const memory = memoryLog();
+    const { config, writer } = await open(memory);
+    await writer.write('source', 's', aSource('one'), { replaces: 0 });
+    memory.failWith(new AppError('kafka_unavailable', 'away', true));
+    memory.append([record(1, 'lost')]);
+    await config.refresh(1_000);
+    await writer.close();
+    memory.failWith(undefined);
+    await config.refresh(1_000);
+    await writer.close();
+    const fresh = await open(memoryLog(memory.compacted('config')));
+    expect(fresh.config.source('s')).toMatchObject({ version: 2, data: { name: 'one' } });
+  });
+
   test('fails only the write that happens while Kafka is away', async () => {
     const memory = memoryLog();
     const { writer } = await open(memory);

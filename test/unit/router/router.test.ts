@@ -135,6 +135,8 @@ function aRouter() {
 
 /** Lets promises that are settled run their course. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
+/** As the producer tells of a record that is larger than the broker takes. */
+const refused = () => new AppError('kafka_refused', 'a record is larger than the broker takes');
 const rejection = (record: OutRecord) => JSON.parse(String(record.value)) as RejectedRecord;
 
 describe('Router', () => {
@@ -180,6 +182,26 @@ describe('Router', () => {
       appends[0]!.ack();
       await settle();
       expect(done).toEqual([2, 1]);
+    });
+
+    test('a copy whose ingest knew less waits for it, and is dropped', async () => {
+      const { give, appends, config, done } = aRouter();
+      give(1, { messageId: 'same', headers: later });
+      give(2, { messageId: 'same', headers: { config: '0' } });
+      expect(appends).toHaveLength(0);
+      config.readToEnd(1);
+      expect(appends).toHaveLength(1);
+      appends[0]!.ack();
+      await settle();
+      expect(done).toEqual([2, 1]);
+    });
+
+    test('a copy of one that was handed back with its partition does not wait for it', () => {
+      const { give, appends, router } = aRouter();
+      give(1, { messageId: 'same', headers: later, leaving: true });
+      router.onRevoking();
+      give(2, { messageId: 'same' });
+      expect(appends).toHaveLength(1);
     });
 
     test('it is decided when config was read to its end and does not reach that far', () => {
@@ -275,16 +297,19 @@ describe('Router', () => {
       expect([appends.length, done]).toEqual([1, []]);
     });
 
-    test('a copy is routed if Kafka refuses the first message', async () => {
+    test('a copy is routed if Kafka refuses all that the first message leads to', async () => {
       const { give, appends, done, router } = aRouter();
       give(1, { messageId: 'same' });
       give(2, { messageId: 'same' });
       give(3, { messageId: 'same' });
-      appends[0]!.fail(new AppError('overloaded', 'too large', false));
-      await settle();
-      const [, rejection, second] = appends;
+      // The message with its deliveries, the delivery alone, and its dead letter.
+      for (const i of [0, 1, 2]) {
+        appends[i]!.fail(refused());
+        await settle();
+      }
+      const [rejection, second] = appends.slice(3);
       expect([appends.length, rejection!.records[0]!.topic, second!.records[0]!.topic]).toEqual([
-        3,
+        5,
         'messages.rejected',
         'webhooks',
       ]);
@@ -376,16 +401,43 @@ describe('Router', () => {
       expect(give(1, { headers: { source: 's2' } })).toBe('accepted');
       expect(rejection(appends[0]!.records[0]!).message).toContain('boom');
     });
+  });
 
-    test('a record whose delivery is too large for the broker is rejected', async () => {
+  describe('a delivery that Kafka refuses for good', () => {
+    test('it ends dead as too_large, and the other destinations get the message', async () => {
+      const { give, appends, destinations, done, router } = aRouter();
+      destinations.set('d2', aDestination({ id: 'd2', sources: ['s1'] }));
+      give(1);
+      appends[0]!.fail(refused());
+      await settle();
+      const [, first, second] = appends;
+      expect([first, second].map((each) => each!.records[0]!.headers!.destination)).toEqual([
+        'd1',
+        'd2',
+      ]);
+      first!.fail(refused());
+      second!.ack();
+      await settle();
+      const ended = appends[3]!;
+      expect(ended.records.map(({ topic }) => topic)).toEqual(['attempts', 'webhooks.dead']);
+      expect(ended.records[1]).toMatchObject({
+        value: '',
+        headers: { destination: 'd1', reason: 'too_large' },
+      });
+      expect(done).toEqual([]);
+      ended.ack();
+      await settle();
+      expect([appends.length, done, router.counts.rejected]).toEqual([4, [1], 0]);
+    });
+
+    test('its record stays open if the process stops meanwhile', async () => {
       const { give, appends, done } = aRouter();
       give(1);
-      appends[0]!.fail(new AppError('overloaded', 'a record is larger than the broker takes'));
+      appends[0]!.fail(refused());
       await settle();
-      expect(rejection(appends[1]!.records[0]!).message).toContain('larger than');
-      appends[1]!.ack();
+      appends[1]!.fail(new AppError('overloaded', 'stopping', true));
       await settle();
-      expect(done).toEqual([1]);
+      expect([appends.length, done]).toEqual([2, []]);
     });
   });
 
@@ -432,6 +484,13 @@ describe('Router', () => {
 
   describe('a message without a destination in config', () => {
     const unknown = { headers: { source: 's2' } };
+    const UNROUTED = JSON.stringify({
+      type: 'track',
+      event: 'e',
+      messageId: 'm',
+      timestamp: AT,
+      userId: 'u',
+    });
     // The clock stands still: the router leaves messages in Kafka once it has held others for
     // seconds.
     let clock: jest.SpyInstance<number>;
@@ -495,6 +554,15 @@ describe('Router', () => {
       config.readToEnd();
       expect(done).toHaveLength(held);
       expect(give(held + 1, unknown)).toBe('accepted');
+    });
+
+    test('large messages that are held take no more memory than small ones', () => {
+      const { give } = aRouter();
+      const value = ' '.repeat(8 * 1024);
+      let held = 0;
+      while (give(held + 1, { ...unknown, value: UNROUTED + value }) === 'accepted') held++;
+      expect(held * value.length).toBeGreaterThan(1024 * 1024);
+      expect(held * value.length).toBeLessThan(64 * 1024 * 1024);
     });
 
     test('a message is deferred if too many are held for seconds, until config was read', () => {

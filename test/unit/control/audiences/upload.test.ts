@@ -9,6 +9,8 @@ import { decodeEvent } from '../../../../services/audiences/repartition/event';
 import { memoryLog } from '../../../support/memory-log';
 import { engineUnderTest, NOW } from '../../audiences/engine-under-test';
 
+const isEnd = ({ value }: OutRecord) => String(value).includes('"uploaded"');
+
 /** The configuration of an audience, which all control processes change. */
 function audienceEntry() {
   const at: { audience: { upload?: object } } = { audience: {} };
@@ -22,29 +24,47 @@ function audienceEntry() {
   return { at, entries };
 }
 
-const callWith = (req: Readable) => ({ id: 'aud_l', by: {}, req }) as never;
+const callWith = (req: Readable, isAllowed = true) =>
+  ({ id: 'aud_l', by: {}, req, stillAllowed: () => isAllowed }) as never;
 
-test('an upload that fails at its end is known before, and its answer says to repeat it', async () => {
+/** @param send writes records */
+function anUpload(send: (records: OutRecord[]) => Promise<void>) {
   const { at, entries } = audienceEntry();
-  const isEnd = ({ value }: OutRecord) => String(value).includes('"uploaded"');
   const handlers = uploadHandlers({
     entries,
     kafka: { ranges: () => Promise.resolve([{ partition: 0, low: 0, high: 7 }]) },
-    producer: {
-      send: (records: OutRecord[]) =>
-        records.some(isEnd)
-          ? Promise.reject(new AppError('kafka_unavailable', 'Partition 1 has no leader', true))
-          : Promise.resolve(),
-    },
+    producer: { send },
     now: () => new Date(5),
     log: { info: () => undefined },
   } as never);
-  const call = callWith(Readable.from([Buffer.from('"ann"\n')]));
-  await expect(handlers['PUT /audiences/{id}/members'](call)).rejects.toMatchObject({
+  const upload = (isAllowed: boolean) => {
+    const body = Readable.from([Buffer.from('"ann"\n')]);
+    return handlers['PUT /audiences/{id}/members'](callWith(body, isAllowed));
+  };
+  return { at, upload };
+}
+
+test('an upload that fails at its end is known before, and its answer says to repeat it', async () => {
+  const { at, upload } = anUpload((records) =>
+    records.some(isEnd)
+      ? Promise.reject(new AppError('kafka_unavailable', 'Partition 1 has no leader', true))
+      : Promise.resolve(),
+  );
+  await expect(upload(true)).rejects.toMatchObject({
     code: 'unavailable',
     message: expect.stringContaining('upload the same again'),
   });
   expect(at.audience.upload).toEqual({ number: 5, full: true, lines: 1 });
+});
+
+test('an upload during which its token ended changes nothing', async () => {
+  const written: OutRecord[] = [];
+  const { at, upload } = anUpload((records) => {
+    written.push(...records);
+    return Promise.resolve();
+  });
+  await expect(upload(false)).rejects.toMatchObject({ code: 'unauthorized' });
+  expect([at.audience.upload, written.filter(isEnd)]).toEqual([undefined, []]);
 });
 
 test('of two uploads that two processes begin in the same millisecond, the one that ends last counts', async () => {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
 import supertest from 'supertest';
 import { OPERATION_IDS, RESOURCES, RIGHTS } from '../../../../shared/api/access';
 import { type Database } from '../../../../services/control/history/database';
@@ -5,7 +8,9 @@ import { type ControlUnderTest, controlUnderTest } from '../../../support/contro
 import { memoryDatabase } from '../../../support/database';
 
 let control: ControlUnderTest;
+let server: Server | undefined;
 beforeEach(async () => (control = await controlUnderTest()));
+afterEach(() => server?.close());
 
 const post = (fields: object) =>
   control.call('post', '/tokens').send({ name: 'Kim', role: 'read_only', ...fields });
@@ -127,6 +132,42 @@ describe('an expiring token', () => {
     expect((await send('patch', `/tokens/${other}`, { expiresAt: later })).status).toBe(200);
   });
 });
+
+test.each<[string, (id: string) => supertest.Test, number]>([
+  ['deleted', (id) => control.call('delete', `/tokens/${id}`), 401],
+  [
+    'narrowed',
+    (id) => control.call('patch', `/tokens/${id}`).send({ rights: ['tokens:read'] }),
+    403,
+  ],
+])(
+  'a token that is %s while the body of its request comes changes nothing',
+  async (_, end, status) => {
+    const { token, id } = (await post({ name: 'Kim', role: 'admin' })).body;
+    const begun = new Promise<void>((resolve) => {
+      server = createServer((req, res) => {
+        control.app(req, res);
+        resolve();
+      }).listen(0);
+    });
+    const sending = request({
+      port: (server!.address() as AddressInfo).port,
+      method: 'POST',
+      path: '/api/v1/tokens',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    });
+    sending.flushHeaders();
+    const answered = once(sending, 'response') as Promise<[IncomingMessage]>;
+    await begun;
+    await end(id as string);
+    sending.end('{"name": "Lee", "role": "admin"}');
+    const [answer] = await answered;
+    answer.resume();
+    const { data } = await control.get('/tokens');
+    expect(answer.statusCode).toBe(status);
+    expect((data as { name: string }[]).map(({ name }) => name)).not.toContain('Lee');
+  },
+);
 
 test('every path of the API has its resource among the rights', () => {
   const open = ['session', 'openapi.json', 'lookup'];
