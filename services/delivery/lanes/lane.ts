@@ -155,7 +155,7 @@ export class Lane {
 
   /** Frees the place of a job. */
   freePlace(job: Job, now: number, signal: Signal): void {
-    const inFullUse = this.active >= this.concurrency.limit && !this.shared.saturated();
+    const inFullUse = this.active >= this.concurrency.limit && !this.shared.usesWholeCore();
     if (!this.#open.delete(job)) return;
     this.usedAt = now;
     const { begunAt: startedAt = now, stoodStillMs: stoodStillAt = 0, period = 0 } = job;

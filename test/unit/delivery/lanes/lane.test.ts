@@ -37,11 +37,11 @@ interface Given extends Job {
 
 /** Creates lanes that share sockets, and records the fate of their jobs. */
 function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
-  const process = { saturated: false, stoodStillMs: 0 };
+  const process = { usesWholeCore: false, stoodStillMs: 0 };
   const around: LaneContext = {
     sockets: new SocketShares({ total, reserve: 0 }),
     queued: { count: 0, bytes: 0 },
-    saturated: () => process.saturated,
+    usesWholeCore: () => process.usesWholeCore,
     stoodStillMs: () => process.stoodStillMs,
     shedBudget: { left: 1_000 },
     timed: new Set(),
