@@ -8,6 +8,7 @@ import { type AttemptContext, type OpenDelivery } from './attempt-context';
 import { type MemberOwner } from './batches/batch-request';
 import {
   type Admitted,
+  comesBack,
   divert,
   insistenceOf,
   type NotTried,
@@ -345,6 +346,7 @@ class UrlRequest implements Job {
   readonly record: OpenRecord;
   readonly bytes: number;
   readonly due: boolean;
+  readonly cameBack: boolean;
   readonly urgent: boolean;
   readonly insists: Job['insists'];
   readonly isLast: boolean;
@@ -361,6 +363,7 @@ class UrlRequest implements Job {
     this.record = record;
     this.bytes = body.length;
     this.due = record.topic === DUE;
+    this.cameBack = comesBack(delivery);
     this.urgent = delivery.test === true;
     this.insists = insistenceOf(delivery);
     this.isLast = attempt.isLast;

@@ -40,7 +40,7 @@ const ASKS_EVERY_MS = 10_000;
  */
 const ARRIVED_EVERY_MS = 60_000;
 /**
- * Longer than retry works on a request, ms: afterwards there is nothing to stop. Retry returns some
+ * Longer than retry works on a request, ms: afterwards there is nothing to stop. Retry returns two
  * thousand deliveries a second, so a backlog of millions takes many minutes.
  */
 const KEPT_MS = 3_600_000;

@@ -58,8 +58,7 @@ export async function startRetry(options: RetryOptions): Promise<void> {
   const requeuer = new Requeuer({
     producer,
     recalls,
-    now: () => brokerClock.now(),
-    brokersNow: () => brokerClock.brokersNow(),
+    clock: brokerClock,
     steadyMs: () => steadyClock.now(),
     onRoom: () => consumption?.resume(),
     pace: new ReturnPace(kafka, () => brokerClock.brokersNow()),

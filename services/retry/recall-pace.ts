@@ -6,13 +6,21 @@
 
 const FIRST_PER_SECOND = 10;
 /**
- * The rate doubles in this time: a thousand have left after 0.9 s, and two thousand after 1.4 s.
+ * The rate doubles in this time: a thousand have left after 0.9 s, and two thousand after 1.6 s.
  */
 const DOUBLES_MS = 100;
-/** Of one process. Beyond it, delivery would divert most of them to tiers again. */
-const MOST_PER_SECOND = 4_000;
-/** Tokens saved up, as seconds of the rate. */
-const BURST_S = 0.1;
+/**
+ * Of one process: a hundred thousand leave within a minute. Most endpoints take less, and their
+ * lanes send the rest to tiers again, which costs more than a request.
+ */
+const MOST_PER_SECOND = 2_000;
+/** Tokens saved up, as seconds of the rate: a busy machine is late now and then. */
+const BURST_S = 0.5;
+/**
+ * Those of this time leave together: each batch costs a request to Kafka for its copies, and one for
+ * its note.
+ */
+const BATCH_S = 0.05;
 /** Longest wait for the next token. */
 const LONGEST_WAIT_MS = 1_000;
 
@@ -35,18 +43,23 @@ export class RecallPace {
     const earned = ((nowMs - this.#at) * perSecond) / 1_000;
     this.#tokens = Math.min(Math.max(1, perSecond * BURST_S), this.#tokens + earned);
     this.#at = nowMs;
+    if (this.#tokens < this.#batch(wanted, nowMs)) return 0;
     const taken = Math.min(wanted, Math.floor(this.#tokens));
     this.#tokens -= taken;
     return taken;
   }
 
-  /** Returns the time until the next token, ms. */
-  waitMs(nowMs: number): number {
-    const missing = Math.max(0, 1 - this.#tokens);
+  /** Returns the time until the next batch of so many, ms. */
+  waitMs(wanted: number, nowMs: number): number {
+    const missing = Math.max(0, this.#batch(wanted, nowMs) - this.#tokens);
     return Math.min(
       LONGEST_WAIT_MS,
       Math.max(1, Math.ceil((missing * 1_000) / this.#perSecond(nowMs))),
     );
+  }
+
+  #batch(wanted: number, nowMs: number): number {
+    return Math.max(1, Math.min(wanted, this.#perSecond(nowMs) * BATCH_S));
   }
 
   #perSecond(nowMs: number): number {

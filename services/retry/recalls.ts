@@ -278,7 +278,7 @@ export class Recalls {
       if (rest.length === 0) return;
       const count = pace ? pace.take(rest.length, steadyMs()) : rest.length;
       if (pace && count === 0) {
-        await sleep(pace.waitMs(steadyMs()));
+        await sleep(pace.waitMs(rest.length, steadyMs()));
         continue;
       }
       const now = rest.slice(0, Math.min(count, MOST_AT_ONCE));

@@ -1,11 +1,12 @@
 import { createStepDedup } from '../../shared/model/dedup-window';
+import { type BrokerClock } from '../../shared/kafka/broker-clock';
 import {
   type BatchProducer,
   type DispatchResult,
   type OpenRecord,
   type Restart,
 } from '../../shared/kafka/port';
-import { DUE, tierDelayMs } from '../../shared/kafka/topics';
+import { clockNote, DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { decodeDelivery, isTime } from '../../shared/model/delivery';
 import { tooLargeRecords } from '../../shared/render/too-large';
 import { isRefused } from '../../shared/runtime/errors';
@@ -76,15 +77,13 @@ export class Requeuer {
   readonly #steps = createStepDedup();
   readonly #heads = new TierHeads();
   #duplicatesDropped = 0;
+  #isAskingForTime = false;
   readonly #room: Backpressure;
 
   constructor(
     private readonly options: {
       producer: BatchProducer;
-      /** the clock on which processes agree (`BrokerClock`), ms since 1970 */
-      now: () => number;
-      /** the brokers' clock, ms since 1970 */
-      brokersNow: () => number;
+      clock: Pick<BrokerClock, 'now' | 'brokersNow' | 'isInDoubt'>;
       /** never jumps, ms */
       steadyMs: () => number;
       onRoom: () => void;
@@ -110,7 +109,7 @@ export class Requeuer {
     recalls.positions.reached(record, record.offset);
     const delayMs = tierDelayMs(record.topic) ?? 0;
     const due = whenDue(this.#dueInMs(record, delayMs), delayMs);
-    if (due !== 'now') return due;
+    if (due !== 'now') return this.#isInDoubt() ? { againInMs: LEAST_PAUSE_MS } : due;
     if (!this.#room.accepts()) return 'busy';
     const checked = recalls.check(record);
     if (typeof checked === 'object') return checked;
@@ -142,11 +141,23 @@ export class Requeuer {
   #dueInMs(record: OpenRecord, delayMs: number): number {
     const dueMs = Number(record.headers.due);
     const planned = isTime(dueMs)
-      ? dueMs - this.options.now()
-      : record.timestampMs + delayMs - this.options.brokersNow();
+      ? dueMs - this.options.clock.now()
+      : record.timestampMs + delayMs - this.options.clock.brokersNow();
     if (planned <= 0) return planned;
     const nowMs = this.options.steadyMs();
     return Math.min(planned, this.#heads.offeredAt(record, nowMs) + delayMs - nowMs);
+  }
+
+  /** If the time is in doubt, writes a note, whose timestamp tells it. */
+  #isInDoubt(): boolean {
+    const { clock, producer } = this.options;
+    if (clock.isInDoubt && !this.#isAskingForTime) {
+      this.#isAskingForTime = true;
+      const asked = () => (this.#isAskingForTime = false);
+      // A producer that stops refuses it.
+      producer.send([clockNote()]).then(asked, asked);
+    }
+    return clock.isInDoubt;
   }
 
   #return(record: OpenRecord): void {
@@ -181,7 +192,7 @@ export class Requeuer {
     const ended = tooLargeRecords(
       decoded.delivery,
       { topic, partition, offset, key },
-      this.options.now(),
+      this.options.clock.now(),
     );
     producer.send(ended).then(
       () => {

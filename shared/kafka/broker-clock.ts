@@ -11,6 +11,9 @@ import { steadyClock } from '../runtime/steady-clock';
  * The timestamps of the records that this process writes show the brokers' clock (LogAppendTime):
  * the median of the last ones, so that one broker with a wrong clock does not decide. A record that
  * was read proves that the brokers' time is at least its timestamp.
+ *
+ * If the clock of this machine jumps, either it was set, or the machine was stopped and its steady
+ * clock stood still: then the former timestamps say nothing, and only the next one tells which.
  */
 export class BrokerClock {
   /** leads over the steady clock, ms */
@@ -22,6 +25,8 @@ export class BrokerClock {
   readonly #least: number[] = [];
   readonly #most: number[] = [];
   #writes = 0;
+  /** lead of the clock of this machine at the last write, ms */
+  #machineLead: number;
 
   /**
    * @param steadyMs never jumps, ms
@@ -31,7 +36,7 @@ export class BrokerClock {
     private readonly steadyMs = () => steadyClock.now(),
     private readonly wallMs = () => Date.now(),
   ) {
-    this.#lead = wallMs() - steadyMs();
+    this.#lead = this.#machineLead = wallMs() - steadyMs();
   }
 
   /** Returns the time, ms since 1970. */
@@ -40,6 +45,15 @@ export class BrokerClock {
     const machine = this.wallMs() - steadyMs;
     this.#lead = middleOfThree(this.#lead, machine, this.#brokersLead ?? this.#lead);
     return Math.round(steadyMs + this.#lead);
+  }
+
+  /**
+   * Returns whether the clock of this machine has jumped since the last write: a process that waits
+   * for a time writes a record then.
+   */
+  get isInDoubt(): boolean {
+    const jumpMs = this.wallMs() - this.steadyMs() - this.#machineLead;
+    return Math.abs(jumpMs) > JUMP_MS;
   }
 
   /** Returns the brokers' time, with which their timestamps are compared; ms since 1970. */
@@ -76,6 +90,7 @@ export class BrokerClock {
    */
   wrote(stampMs: number, mark: number): void {
     const isFirst = this.#writes === 0;
+    if (this.isInDoubt) this.#forgetWrites();
     const place = this.#writes++ % REMEMBERED_WRITES;
     this.#least[place] = stampMs - this.steadyMs();
     this.#most[place] = stampMs + 1 - mark;
@@ -85,10 +100,20 @@ export class BrokerClock {
     );
     if (isFirst) this.#lead = this.#brokersLead;
   }
+
+  #forgetWrites(): void {
+    this.#machineLead = this.wallMs() - this.steadyMs();
+    this.#least.length = 0;
+    this.#most.length = 0;
+    this.#writes = 0;
+  }
 }
 
 /** A process that starts waits at most this long for the first timestamp of a broker. */
 export const CLOCK_WITHIN_MS = 10_000;
+
+/** Clocks that are right, and the roughness of their readings, differ by less. */
+const JUMP_MS = 1_000;
 
 /** Enough that the requests to one of three brokers are not the median. */
 const REMEMBERED_WRITES = 15;

@@ -152,13 +152,12 @@ export interface ParkInput extends WaitBounds {
   /** expected duration of the obstacle, ms */
   expectedWaitMs: number;
   /**
-   * `nearest` (default): the tier nearest the expected wait, for a full lane. `down`: the largest
-   * tier not longer than it, for a token or a proxy that is away, whose return no probe notices.
-   * `up`: the smallest tier that is long enough, else the longest, for a `Retry-After` and for an
-   * open circuit: hops grow with the logarithm of the outage, and when it is over, retry brings all
-   * back.
+   * `down` (default): the largest tier not longer than the expected wait, for a full lane, which must
+   * not run dry, and for a token or a proxy that is away, whose return no probe notices. `up`: the
+   * smallest tier that is long enough, else the longest, for a `Retry-After` and for an open circuit:
+   * hops grow with the logarithm of the outage, and when it is over, retry brings all back.
    */
-  round?: 'nearest' | 'down' | 'up';
+  round?: 'down' | 'up';
 }
 
 /**
@@ -171,7 +170,10 @@ export function park(input: ParkInput): Wait | undefined {
   const expectedWaitMs = Math.min(input.expectedWaitMs, longest(tiersMs));
   const fitting = tiersMs.filter((tier) => nowMs + tier <= returnBy);
   if (fitting.length === 0) return undefined;
-  const tierMs = rounded(fitting, expectedWaitMs, input.round ?? 'nearest');
+  const tierMs =
+    input.round === 'up'
+      ? (firstLongEnough(fitting, expectedWaitMs) ?? longest(fitting))
+      : (largest(fitting.filter((tier) => tier <= expectedWaitMs)) ?? shortest(fitting));
   return { tierMs, nextAttemptAt: nowMs + tierMs };
 }
 
@@ -219,26 +221,6 @@ function plain(ms: number): number {
   const unit = [3_600_000, 60_000, 1_000, 1].find((unitMs) => ms >= unitMs) ?? 1;
   const place = unit * 10 ** Math.floor(Math.log10(ms / unit));
   return Math.floor(ms / place) * place;
-}
-
-function rounded(tiersMs: readonly number[], ms: number, round: 'nearest' | 'down' | 'up'): number {
-  switch (round) {
-    case 'down':
-      return largest(tiersMs.filter((tier) => tier <= ms)) ?? shortest(tiersMs);
-    case 'up':
-      return firstLongEnough(tiersMs, ms) ?? longest(tiersMs);
-    case 'nearest':
-      return tiersMs.reduce((best, tier) => (isNearer(tier, best, ms) ? tier : best));
-  }
-}
-
-/**
- * Prefers the shorter of two equally near tiers: coming back early costs a hop, coming back late
- * costs time.
- */
-function isNearer(tier: number, than: number, wanted: number): boolean {
-  const [a, b] = [Math.abs(tier - wanted), Math.abs(than - wanted)];
-  return a < b || (a === b && tier < than);
 }
 
 function firstLongEnough(tiersMs: readonly number[], ms: number): number | undefined {

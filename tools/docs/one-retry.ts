@@ -8,7 +8,8 @@ import { type OpenLookup } from '../../services/delivery/destinations/endpoint';
 import { Requeuer } from '../../services/retry/requeuer';
 import { TierPositions } from '../../services/retry/tier-positions';
 import { BrokerClock } from '../../shared/kafka/broker-clock';
-import { type OpenRecord } from '../../shared/kafka/port';
+import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
+import { DUE } from '../../shared/kafka/topics';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { SteadyClock } from '../../shared/runtime/steady-clock';
 
@@ -25,6 +26,11 @@ const WRITE_EVERY_MS = 500;
 const TIMING = { tiersMs: [10_000, 60_000, 300_000], windowMs: WINDOW_MS };
 /** The first attempt has failed, and the delivery waits. */
 const FAILED_AT_MS = 60_000;
+/**
+ * A timer stands still with its machine. Retry looks at the head of a partition every five seconds,
+ * and may then ask for the time.
+ */
+const RESUMED_WITHIN_MS = 5_500;
 /** A delivery that has not come by then is lost. */
 const GIVEN_UP_MS = 3_600_000;
 
@@ -32,6 +38,8 @@ const GIVEN_UP_MS = 3_600_000;
 class Machine {
   /** until when it sleeps, or its process stands still */
   awayUntil = 0;
+  /** by when it must have done what fell due meanwhile */
+  resumedBy = 0;
   #sleptMs = 0;
   #stoppedMs = 0;
   readonly steady: SteadyClock;
@@ -44,8 +52,13 @@ class Machine {
   ) {
     const upMs = () => world.now - START - this.#stoppedMs;
     const wallMs = () => world.now + this.wrongMs;
-    this.steady = new SteadyClock(() => upMs() - this.#sleptMs, upMs, wallMs);
+    this.steady = new SteadyClock(() => this.timersMs(), upMs, wallMs);
     this.clock = new BrokerClock(() => this.steady.now(), wallMs);
+  }
+
+  /** Its timers stand still while it sleeps or is stopped. */
+  timersMs(): number {
+    return this.world.now - START - this.#stoppedMs - this.#sleptMs;
   }
 
   get isAway(): boolean {
@@ -56,17 +69,19 @@ class Machine {
   sleep(ms: number): void {
     this.#sleptMs += ms;
     this.awayUntil = this.world.now + ms;
+    this.resumedBy = this.awayUntil + RESUMED_WITHIN_MS;
   }
 
   /** Its hypervisor stops it, and then sets its clock. */
   stop(ms: number): void {
     this.#stoppedMs += ms;
     this.awayUntil = this.world.now + ms;
+    this.resumedBy = this.awayUntil + RESUMED_WITHIN_MS;
   }
 
   /** Its process does not run, and its clocks do. */
   freeze(ms: number): void {
-    this.awayUntil = this.world.now + ms;
+    this.resumedBy = this.awayUntil = this.world.now + ms;
   }
 
   /** Writes a record, whose timestamp corrects its clock. */
@@ -82,9 +97,12 @@ class World {
   retry = new Machine(this);
   #requeuer = this.#newRequeuer();
   #record: OpenRecord | undefined;
-  #againAt = 0;
+  /** by the timers of retry's machine */
+  #againAt = -Infinity;
   #returned = false;
   #appended: Delivery | undefined;
+  /** timestamp of the returned record */
+  #returnedAt = 0;
 
   /** @param isBusy whether retry returns other deliveries all the time */
   constructor(private readonly isBusy: boolean) {
@@ -124,13 +142,13 @@ class World {
 
   /** @returns whether the next attempt begins now */
   step(): boolean {
-    if (this.#record && !this.retry.isAway && this.now >= this.#againAt) {
+    if (this.#record && !this.retry.isAway && this.retry.timersMs() >= this.#againAt) {
       this.retry.clock.read(this.#record.timestampMs);
       const result = this.#requeuer.onRecord(this.#record);
-      if (typeof result === 'object') this.#againAt = this.now + result.againInMs;
-      if (this.#returned) this.retry.write();
+      if (typeof result === 'object') this.#againAt = this.retry.timersMs() + result.againInMs;
     }
     if (!this.#returned || !this.#appended || this.delivery.isAway) return false;
+    this.delivery.clock.read(this.#returnedAt);
     const timing = { ...TIMING, nowMs: this.delivery.clock.now() };
     const admission = admit(this.#appended, LOOKUP, timing);
     if (admission.kind === 'try') return true;
@@ -140,8 +158,12 @@ class World {
   }
 
   #newRequeuer(): Requeuer {
-    const send = () => {
-      this.#returned = true;
+    const send = ([record]: readonly OutRecord[]) => {
+      if (record?.topic === DUE) {
+        this.#returned = true;
+        this.#returnedAt = this.now + this.brokerWrongMs;
+      }
+      this.retry.write();
       return Promise.resolve();
     };
     const positions = new TierPositions({
@@ -156,8 +178,7 @@ class World {
         send,
         close: () => Promise.resolve(),
       },
-      now: () => this.retry.clock.now(),
-      brokersNow: () => this.retry.clock.brokersNow(),
+      clock: this.retry.clock,
       steadyMs: () => this.retry.steady.now(),
       onRoom: () => undefined,
       recalls: {
@@ -191,7 +212,7 @@ class World {
       defer: () => undefined,
     };
     this.#returned = false;
-    this.#againAt = 0;
+    this.#againAt = -Infinity;
   }
 }
 
@@ -225,8 +246,8 @@ const LOOKUP = {
 export type Fault = (world: World) => void;
 
 /**
- * Returns how late the attempt begins, ms: after the minute, or after the end of a sleep or of a
- * standstill that is later. Infinity: never.
+ * Returns how late the attempt begins, ms: after the minute, or after the time to go on after a sleep,
+ * a standstill or a stop, if that is later. Negative: early. Infinity: never.
  * @param atMs when the fault happens: the delivery waits from one minute to two
  */
 export function lateness(fault: Fault, atMs: number, isBusy: boolean): number {
@@ -250,5 +271,7 @@ export function lateness(fault: Fault, atMs: number, isBusy: boolean): number {
   });
   const { delivery, retry, now } = world;
   if (!isAttempted) return Infinity;
-  return now - Math.max(failedAt + WAIT_MS, delivery.awayUntil, retry.awayUntil);
+  const dueAt = failedAt + WAIT_MS;
+  const by = Math.max(dueAt, delivery.resumedBy, retry.resumedBy);
+  return now < dueAt ? now - dueAt : Math.max(0, now - by);
 }

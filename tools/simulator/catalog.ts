@@ -1,5 +1,6 @@
 import { type Scenario } from './scenario';
 import { burst } from './scenarios/burst';
+import { early } from './scenarios/early';
 import { frozen } from './scenarios/frozen';
 import { isolation } from './scenarios/isolation';
 import { outage } from './scenarios/outage';
@@ -14,6 +15,7 @@ export const SCENARIOS: readonly Scenario[] = [
   isolation,
   frozen,
   trouble,
+  early,
   outage,
   scale,
 ];

@@ -53,6 +53,10 @@ export class ProcessTime implements Clock {
     return this.#frozenMs;
   }
 
+  cpuMs(): number {
+    return 0;
+  }
+
   every(ms: number, act: () => void): () => void {
     let stopped = false;
     const next = () => {

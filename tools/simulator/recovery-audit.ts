@@ -4,7 +4,7 @@ import { type CircuitTransition } from '../../services/delivery/lanes/registry';
 
 export const BACK_WITHIN_MS = 10_000;
 /** By its pace, retry returns at least this many deliveries of a destination in this time. */
-const BACK_IN_TIME = 20_000;
+const BACK_IN_TIME = 15_000;
 
 /** A process whose circuit opens or closes. */
 interface Owner {

@@ -44,8 +44,7 @@ export class RetryProcess {
     this.#requeuer = new Requeuer({
       producer,
       recalls,
-      now: () => time.brokerClock.now(),
-      brokersNow: () => time.brokerClock.brokersNow(),
+      clock: time.brokerClock,
       steadyMs: () => time.steadyMs(),
       onRoom: () => this.#reader.resume(),
     });

@@ -85,6 +85,7 @@ interface Gathering {
 interface BatchKind {
   lane: Lane;
   due: boolean;
+  cameBack?: boolean;
   urgent?: boolean;
   insists?: Job['insists'];
   isLast?: boolean;
@@ -126,6 +127,7 @@ export class BatchRequest implements Job {
 
   readonly lane: Lane;
   readonly due: boolean;
+  readonly cameBack: boolean;
   readonly urgent: boolean;
   readonly insists: Job['insists'];
   readonly isLast: boolean;
@@ -135,10 +137,20 @@ export class BatchRequest implements Job {
 
   constructor(
     private readonly owner: BatchOwner,
-    { lane, due, urgent = false, insists, isLast = false, gathering, isRepeat = false }: BatchKind,
+    {
+      lane,
+      due,
+      cameBack = false,
+      urgent = false,
+      insists,
+      isLast = false,
+      gathering,
+      isRepeat = false,
+    }: BatchKind,
   ) {
     this.lane = lane;
     this.due = due;
+    this.cameBack = cameBack;
     this.urgent = urgent;
     this.insists = insists;
     this.isLast = isLast;

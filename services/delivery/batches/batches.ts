@@ -3,7 +3,7 @@ import { type Lane } from '../lanes/lane';
 import { kindOf } from '../lanes/job';
 import { DUE } from '../../../shared/kafka/topics';
 import { type Clock } from '../clock/clock';
-import { insistenceOf } from '../decisions/admission';
+import { comesBack, insistenceOf } from '../decisions/admission';
 import {
   type BatchContext,
   type BatchOwner,
@@ -115,6 +115,7 @@ export class Batches implements BatchOwner {
     const kind = {
       lane,
       due,
+      cameBack: comesBack(delivery),
       urgent,
       insists: away && insists,
       isLast,

@@ -17,6 +17,8 @@ export interface Clock {
   steadyMs(): number;
   /** ms of that time in which the event loop was busy */
   busyMs(): number;
+  /** ms of CPU that the process has used */
+  cpuMs(): number;
   /** @returns a function that stops it */
   every(ms: number, act: () => void): () => void;
   /** Acts once. @returns a function that cancels it */
@@ -29,6 +31,10 @@ export const systemClock: Clock = {
   brokersMs: () => brokerClock.brokersNow(),
   steadyMs: () => performance.now(),
   busyMs: () => performance.eventLoopUtilization().active,
+  cpuMs: () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  },
   every: (ms, act) => {
     const timer = setInterval(act, ms);
     return () => clearInterval(timer);

@@ -17,8 +17,8 @@ const TICK_MS = 10;
 /** Part of its interval by which a tick may be late before that counts as a stall. */
 const LATE_SHARE = 0.5;
 /**
- * Period over which the use of the event loop is judged, ms, and the use (0 to 1) that counts as
- * saturated.
+ * Period over which the use of the event loop and of the CPU is judged, ms, and the use (0 to 1) that
+ * counts as saturated.
  */
 const JUDGED_MS = 100;
 const SATURATED = 0.95;
@@ -40,8 +40,9 @@ export class StallClock {
   /** by `deadlineNow` */
   #stoodStillAt = -Infinity;
   #last: number;
-  #judged: { atMs: number; busyMs: number };
+  #judged: { atMs: number; busyMs: number; cpuMs: number };
   #saturated = false;
+  #usesWholeCore = false;
   /** number of those who need it to run */
   #users = 0;
   #stopped = false;
@@ -50,7 +51,7 @@ export class StallClock {
 
   constructor(private readonly time: Clock = systemClock) {
     this.#last = time.steadyMs();
-    this.#judged = { atMs: this.#last, busyMs: time.busyMs() };
+    this.#judged = { atMs: this.#last, busyMs: time.busyMs(), cpuMs: time.cpuMs() };
   }
 
   /** Runs until the returned function is called, and until all others have called theirs. */
@@ -98,6 +99,14 @@ export class StallClock {
   }
 
   /**
+   * True if it used a whole core throughout the last period. On a busy machine a process is saturated
+   * without that: it waits for the CPU, and has more to do in each of its turns.
+   */
+  get usesWholeCore(): boolean {
+    return this.#usesWholeCore;
+  }
+
+  /**
    * ms since construction; of a standstill only the first part, up to the gap that counts as one
    * @param steadyMs the present time, if the caller has read it
    */
@@ -134,10 +143,13 @@ export class StallClock {
   }
 
   #judge(atMs: number): void {
+    const leastMs = SATURATED * (atMs - this.#judged.atMs);
     if (atMs - this.#judged.atMs < JUDGED_MS) return;
     const busyMs = this.time.busyMs();
-    this.#saturated = busyMs - this.#judged.busyMs >= SATURATED * (atMs - this.#judged.atMs);
-    this.#judged = { atMs, busyMs };
+    const cpuMs = this.time.cpuMs();
+    this.#saturated = busyMs - this.#judged.busyMs >= leastMs;
+    this.#usesWholeCore = cpuMs - this.#judged.cpuMs >= leastMs;
+    this.#judged = { atMs, busyMs, cpuMs };
   }
 }
 

@@ -82,6 +82,11 @@ export function isRequested({ recalled }: Delivery): boolean {
   return recalled === 'retry' || recalled === 'retry_all';
 }
 
+/** Returns whether a full lane had sent it to a tier. */
+export function comesBack({ reason }: Delivery): boolean {
+  return reason === 'lane_full' || reason === 'rate_limited';
+}
+
 /** Returns how a delivery asks an endpoint that is away: a user sends it now, or all that wait. */
 export function insistenceOf({ recalled }: Delivery): Job['insists'] {
   if (recalled === 'retry') return 'always';
@@ -263,8 +268,8 @@ export function handOver({ nowMs, tiersMs }: Timing): NotTried & { kind: 'divert
 }
 
 const ROUND = {
-  lane_full: 'nearest',
-  rate_limited: 'nearest',
+  lane_full: 'down',
+  rate_limited: 'down',
   circuit_open: 'up',
   retry_after: 'up',
   token: 'down',

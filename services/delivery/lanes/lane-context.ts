@@ -20,7 +20,7 @@ export interface LaneContext {
   /**
    * True if this process is at its limit: more concurrent requests would only slow each other down.
    */
-  saturated(): boolean;
+  usesWholeCore(): boolean;
   /** stall time that the shared clock has left out so far, ms */
   stoodStillMs(): number;
   /**

@@ -34,7 +34,8 @@ export class Lane {
   readonly #open = new LinkedList<Job>();
   /**
    * Jobs diverted since the queue was last empty and not yet back. The next diverted job waits
-   * behind them.
+   * behind them. (What comes from a tier for another reason is not one of them: a backlog that retry
+   * recalls would count each other back, and circle through the shortest tier.)
    */
   #diverted = 0;
   /** when it was last used, by the stall clock */
@@ -106,7 +107,7 @@ export class Lane {
       this.#start(job, now);
       return 'started';
     }
-    if (job.due && this.#diverted > 0) this.#diverted--;
+    if (job.cameBack && this.#diverted > 0) this.#diverted--;
     if (job.insists === 'always' && this.#waitsForProbe()) {
       this.#asked = job;
       return 'queued';
@@ -155,7 +156,7 @@ export class Lane {
 
   /** Frees the place of a job. */
   freePlace(job: Job, now: number, signal: Signal): void {
-    const inFullUse = this.active >= this.concurrency.limit && !this.shared.saturated();
+    const inFullUse = this.active >= this.concurrency.limit && !this.shared.usesWholeCore();
     if (!this.#open.delete(job)) return;
     this.usedAt = now;
     const { begunAt: startedAt = now, stoodStillMs: stoodStillAt = 0, period = 0 } = job;

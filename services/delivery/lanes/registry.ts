@@ -66,7 +66,7 @@ export interface LaneRegistryOptions {
   pool: SocketSharesOptions;
   /** ms after which an unused lane is dropped */
   keepMs: number;
-  clock: Pick<StallClock, 'now' | 'saturated' | 'stoodStillMs' | 'run'>;
+  clock: Pick<StallClock, 'now' | 'saturated' | 'usesWholeCore' | 'stoodStillMs' | 'run'>;
   /** default: the machine's */
   time?: Clock;
   /**
@@ -93,7 +93,7 @@ export class LaneRegistry {
     this.#shared = {
       sockets: new SocketShares(options.pool),
       queued: { count: 0, bytes: 0 },
-      saturated: () => options.clock.saturated,
+      usesWholeCore: () => options.clock.usesWholeCore,
       stoodStillMs: () => options.clock.stoodStillMs,
       shedBudget: { left: SHED_BUDGET },
       timed: new Set(),

@@ -81,6 +81,7 @@ class Story {
       clock: {
         now: () => Date.now() - START,
         saturated: false,
+        usesWholeCore: false,
         stoodStillMs: 0,
         run: () => () => undefined,
       },

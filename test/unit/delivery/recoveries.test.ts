@@ -85,6 +85,7 @@ test('probes end with the lane, once nobody has used it for long', async () => {
     clock: {
       now: () => time.steadyMs(),
       saturated: false,
+      usesWholeCore: false,
       stoodStillMs: 0,
       run: () => () => undefined,
     },

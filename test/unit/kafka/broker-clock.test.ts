@@ -94,3 +94,34 @@ test.each([60_000, -75_000])(
     expect(lead()).toBeCloseTo(stepMs, -2);
   },
 );
+
+test('after its machine was stopped, a clock is in doubt until the next write tells the time', () => {
+  const at = { ms: 1_000_000, stoppedMs: 0 };
+  const clock = new BrokerClock(
+    () => at.ms - at.stoppedMs,
+    () => at.ms,
+  );
+  const write = () => clock.wrote(at.ms, clock.mark());
+  const lateMs = () => at.ms - clock.now();
+  for (let i = 0; i < 20; i++) write();
+  expect([clock.isInDoubt, lateMs()]).toEqual([false, 0]);
+  at.ms += 90_000;
+  at.stoppedMs = 90_000;
+  expect([clock.isInDoubt, lateMs()]).toEqual([true, 90_000]);
+  write();
+  expect([clock.isInDoubt, lateMs()]).toEqual([false, 0]);
+});
+
+test('a clock of a machine that stays wrong is in doubt only until the next write', () => {
+  const at = { ms: 1_000_000, wrongMs: 0 };
+  const clock = new BrokerClock(
+    () => at.ms,
+    () => at.ms + at.wrongMs,
+  );
+  const write = () => clock.wrote(at.ms, clock.mark());
+  write();
+  at.wrongMs = -75_000;
+  expect(clock.isInDoubt).toBe(true);
+  write();
+  expect([clock.isInDoubt, clock.now()]).toEqual([false, at.ms]);
+});

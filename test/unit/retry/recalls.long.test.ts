@@ -156,8 +156,7 @@ class RetryProcess {
     this.#returner = new Requeuer({
       producer,
       recalls: this.#recalls,
-      now: () => broker.now,
-      brokersNow: () => broker.now,
+      clock: { now: () => broker.now, brokersNow: () => broker.now, isInDoubt: false },
       steadyMs: () => broker.now,
       onRoom: () => undefined,
     });

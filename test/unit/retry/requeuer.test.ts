@@ -13,8 +13,9 @@ const positions = new TierPositions({
   isTaking: () => false,
   onAssigned: () => undefined,
 });
+const CLOCK = { now: () => NOW, brokersNow: () => NOW, isInDoubt: false };
 const parts = {
-  brokersNow: () => NOW,
+  clock: CLOCK,
   steadyMs: () => 0,
   onRoom: () => undefined,
   recalls: { check: () => 'return' as const, positions, onRestart: () => undefined },
@@ -34,7 +35,7 @@ function due(offset: number, headers: Record<string, string>, done: () => void):
 }
 
 test('retry returns a record at the time that its delivery process has planned', () => {
-  const returner = new Requeuer({ ...parts, producer: recordingProducer(), now: () => NOW });
+  const returner = new Requeuer({ ...parts, producer: recordingProducer() });
   // The timestamp of a broker whose clock is wrong decides nothing.
   const record = (dueMs: number) => ({
     ...due(1, { due: String(dueMs) }, () => undefined),
@@ -44,13 +45,31 @@ test('retry returns a record at the time that its delivery process has planned',
   expect(returner.onRecord(record(NOW))).toBe('accepted');
 });
 
+test('while the time is in doubt, a waiting record is looked at again soon, and one note asks for it', async () => {
+  const producer = recordingProducer();
+  let answer: () => void = () => undefined;
+  producer.behave = () => new Promise((resolve) => (answer = resolve));
+  const clock = { ...CLOCK, isInDoubt: true };
+  const returner = new Requeuer({ ...parts, producer, clock });
+  const record = due(1, { due: String(NOW + 4_000) }, () => undefined);
+  const offer = () => returner.onRecord(record);
+  expect([offer(), offer()]).toEqual([{ againInMs: 200 }, { againInMs: 200 }]);
+  expect(producer.appends.flat().map(({ topic }) => topic)).toEqual(['webhooks.recalls']);
+  answer();
+  await Promise.resolve();
+  // The broker that answered did not tell the time.
+  offer();
+  expect(producer.appends).toHaveLength(2);
+  clock.isInDoubt = false;
+  expect(offer()).toEqual({ againInMs: 4_000 });
+});
+
 /** A requeuer whose steady clock the test moves. */
 function onSteadyClock() {
   const steady = { ms: 500_000 };
   const returner = new Requeuer({
     ...parts,
     producer: recordingProducer(),
-    now: () => NOW,
     steadyMs: () => steady.ms,
   });
   return { returner, steady };
@@ -83,7 +102,7 @@ test('a head that took the place of one that was cut off waits for the whole del
 
 test('of two records of the same step, retry returns one, and drops the other', async () => {
   const producer = recordingProducer();
-  const returner = new Requeuer({ ...parts, producer, now: () => NOW });
+  const returner = new Requeuer({ ...parts, producer });
   const done: number[] = [];
   const offer = (offset: number, headers: Record<string, string>) =>
     returner.onRecord(due(offset, headers, () => done.push(offset)));
@@ -99,7 +118,7 @@ test('of two records of the same step, retry returns one, and drops the other', 
 
 test('after a cut retry returns a step that was cut off', async () => {
   const producer = recordingProducer();
-  const returner = new Requeuer({ ...parts, producer, now: () => NOW });
+  const returner = new Requeuer({ ...parts, producer });
   const step = { delivery: 'd', attempt: '1', hop: '1' };
   returner.onRecord(due(5, step, () => undefined));
   returner.onRestart({ topic: 'webhooks.retry.10s', partition: 3, from: 4 });
@@ -111,7 +130,7 @@ test('after a cut retry returns a step that was cut off', async () => {
 
 test('retry returns a record of a newer format as it is', () => {
   const producer = recordingProducer();
-  const returner = new Requeuer({ ...parts, producer, now: () => NOW });
+  const returner = new Requeuer({ ...parts, producer });
   const headers = { format: '9', unknown: 'field' };
   expect(returner.onRecord(due(1, headers, () => undefined))).toBe('accepted');
   expect(producer.appends.flat()).toMatchObject([
@@ -125,7 +144,7 @@ test('a delivery whose record Kafka refuses for good ends dead without a body', 
     first?.topic === 'webhooks.due'
       ? Promise.reject(new AppError('kafka_refused', 'too large', false))
       : Promise.resolve();
-  const returner = new Requeuer({ ...parts, producer, now: () => NOW });
+  const returner = new Requeuer({ ...parts, producer });
   const done: number[] = [];
   returner.onRecord(due(1, encodeDelivery(aDelivery({ attempt: 2 })), () => done.push(1)));
   await new Promise(setImmediate);
@@ -168,8 +187,8 @@ test.each([
 });
 
 test("a record without a due time is due by its timestamp, and by the brokers' clock", () => {
-  const now = () => NOW + 3_600_000;
-  const returner = new Requeuer({ ...parts, producer: recordingProducer(), now });
+  const clock = { ...CLOCK, now: () => NOW + 3_600_000 };
+  const returner = new Requeuer({ ...parts, producer: recordingProducer(), clock });
   const record = (timestampMs: number) => ({ ...due(1, {}, () => undefined), timestampMs });
   expect(returner.onRecord(record(NOW - 7_000))).toEqual({ againInMs: 3_000 });
   expect(returner.onRecord(record(NOW - 10_000))).toBe('accepted');

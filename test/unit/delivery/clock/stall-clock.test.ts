@@ -7,7 +7,7 @@ import { type Clock } from '../../../../services/delivery/clock/clock';
  * to 1) as work.
  */
 function setUp() {
-  const at = { steadyMs: 0, busyMs: 0 };
+  const at = { steadyMs: 0, busyMs: 0, cpuMs: 0 };
   let act: () => void = () => undefined;
   const time: Clock = {
     wallMs: () => at.steadyMs,
@@ -15,6 +15,7 @@ function setUp() {
     brokersMs: () => at.steadyMs,
     steadyMs: () => at.steadyMs,
     busyMs: () => at.busyMs,
+    cpuMs: () => at.cpuMs,
     every: (_, tick) => {
       act = tick;
       return () => undefined;
@@ -23,9 +24,10 @@ function setUp() {
   };
   const clock = new StallClock(time);
   const rest = clock.run();
-  const tick = (ms: number, busy = 0) => {
+  const tick = (ms: number, busy = 0, cpu = busy) => {
     at.steadyMs += ms;
     at.busyMs += ms * busy;
+    at.cpuMs += ms * cpu;
     act();
   };
   return { clock, at, tick, rest };
@@ -58,7 +60,13 @@ describe('the time for estimates of latency', () => {
   ])('the event loop is %s', (_, turns, ms, busy, saturated) => {
     const { clock, tick } = setUp();
     for (let i = 0; i < turns; i++) tick(ms, busy);
-    expect(clock.saturated).toBe(saturated);
+    expect([clock.saturated, clock.usesWholeCore]).toEqual([saturated, saturated]);
+  });
+
+  test('a process that waits for the CPU is saturated, and uses no whole core', () => {
+    const { clock, tick } = setUp();
+    for (let i = 0; i < 10; i++) tick(100, 1, 0.3);
+    expect([clock.saturated, clock.usesWholeCore]).toEqual([true, false]);
   });
 });
 
@@ -91,6 +99,7 @@ test('ticks a hundred times a second while somebody needs it, and not at all oth
     brokersMs: () => 0,
     steadyMs: () => 0,
     busyMs: () => 0,
+    cpuMs: () => 0,
     every: (ms: number) => {
       ticking.add(ms);
       return () => void ticking.delete(ms);

@@ -250,10 +250,10 @@ describe('diverting a delivery that no lane accepts', () => {
 
   test.each<[string, Partial<Delivery>, [Refusal, ...Refusal[]], object]>([
     [
-      'a full lane uses the tier nearest the expected wait',
+      'a full lane uses the largest tier within the expected wait',
       {},
       [full(50_000)],
-      hold('lane_full', 60_000),
+      hold('lane_full', 20_000),
     ],
     [
       'an open circuit uses the first tier that is as long as the outage',
@@ -304,9 +304,9 @@ describe('diverting a delivery that no lane accepts', () => {
       hold('lane_full', 20_000),
     ],
     [
-      'a rate uses the tier nearest the expected wait',
+      'a rate uses the largest tier within the expected wait',
       {},
-      [limited(50_000)],
+      [limited(60_000)],
       hold('rate_limited', 60_000),
     ],
     [
@@ -354,7 +354,7 @@ describe('diverting a delivery that no lane accepts', () => {
     [
       'a delivery owed one attempt waits for a full lane',
       owed,
-      [full(50_000)],
+      [full(60_000)],
       hold('lane_full', 60_000),
     ],
     [

@@ -6,7 +6,7 @@ import {
   type LaneOptions,
 } from '../../../../services/delivery/lanes/lane-context';
 import { SocketShares } from '../../../../services/delivery/lanes/socket-shares';
-import { park } from '../../../../shared/model/schedule';
+import { park, parkTiers } from '../../../../shared/model/schedule';
 import { cases } from '../../../support/cases';
 
 const OPTIONS: LaneOptions = {
@@ -37,11 +37,11 @@ interface Given extends Job {
 
 /** Creates lanes that share sockets, and records the fate of their jobs. */
 function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
-  const process = { saturated: false, stoodStillMs: 0 };
+  const process = { usesWholeCore: false, stoodStillMs: 0 };
   const around: LaneContext = {
     sockets: new SocketShares({ total, reserve: 0 }),
     queued: { count: 0, bytes: 0 },
-    saturated: () => process.saturated,
+    usesWholeCore: () => process.usesWholeCore,
     stoodStillMs: () => process.stoodStillMs,
     shedBudget: { left: 1_000 },
     timed: new Set(),
@@ -491,10 +491,16 @@ describe('a lane', () => {
 
 describe('a burst for a healthy endpoint, in virtual time', () => {
   /**
-   * Offers all jobs together; diverted ones return from their tier. @returns the time of the last
-   * end, and the hops of each job
+   * Offers all jobs together; diverted ones return from their tier.
+   * @param recalledPerMs they come from tiers instead, in which they had waited for their circuit
+   * @returns the time of the last end, and the hops of each job
    */
-  function play(count: number, latencyMs: (open: number) => number, options: Partial<LaneOptions>) {
+  function play(
+    count: number,
+    latencyMs: (open: number) => number,
+    options: Partial<LaneOptions>,
+    recalledPerMs?: number,
+  ) {
     const { lane } = setUp({
       start: 20,
       ceiling: 256,
@@ -518,7 +524,7 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
           nowMs: 0,
           expectedWaitMs: refusal?.waitMs ?? 0,
           returnBy: 1e9,
-          tiersMs: TIERS,
+          tiersMs: parkTiers(TIERS),
         });
         hops[i]!++;
         if (wait) at(now + wait.tierMs, () => offer(i));
@@ -526,7 +532,8 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
       const job: Job = {
         record: STAYS,
         bytes: 1_000,
-        due: hops[i]! > 0,
+        due: recalledPerMs !== undefined || hops[i]! > 0,
+        cameBack: hops[i]! > 0,
         refuse: away,
         carries: () => false,
         start: () => {
@@ -539,7 +546,10 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
       const said = lane.offer(job, now);
       if (typeof said === 'object') away(said);
     };
-    for (let i = 0; i < count; i++) offer(i);
+    for (let i = 0; i < count; i++) {
+      if (recalledPerMs === undefined) offer(i);
+      else at(i / recalledPerMs, () => offer(i));
+    }
     for (; left > 0 && now < 3_600_000; now += 10) {
       for (const act of agenda.get(now) ?? []) act();
       agenda.delete(now);
@@ -558,6 +568,12 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
     const { now, mean } = play(10_000, (open) => 100 * Math.max(1, open / 20), {});
     expect(now).toBeLessThan(1.5 * (10_000 / 20) * 100);
     expect(mean).toBeLessThan(2);
+  });
+
+  test('30,000 recalled jobs for an endpoint that works on 20 take few hops', () => {
+    const { now, mean } = play(30_000, (open) => 100 * Math.max(1, open / 20), {}, 2);
+    expect(now).toBeLessThan(1.3 * (30_000 / 20) * 100);
+    expect(mean).toBeLessThan(3);
   });
 });
 

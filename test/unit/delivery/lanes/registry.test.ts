@@ -13,6 +13,7 @@ function setUp() {
   const clock = {
     at: 0,
     saturated: true,
+    usesWholeCore: true,
     stoodStillMs: 0,
     now: () => clock.at,
     run: () => () => undefined,
@@ -24,6 +25,7 @@ function setUp() {
     brokersMs: () => clock.at,
     steadyMs: () => clock.at,
     busyMs: () => clock.at,
+    cpuMs: () => clock.at,
     every: (_: number, act: () => void) => {
       ticks.add(act);
       return () => void ticks.delete(act);
