@@ -20,6 +20,7 @@ import {
   type Range,
 } from './found-item';
 import { stringEnd, unescapedKey } from './json-limits';
+import { type Steps } from './steps';
 
 /**
  * Finds the calls in the text of a batch that cannot be parsed as a whole: where each one begins
@@ -53,6 +54,7 @@ export interface FoundCalls {
 
 /** Each costs as much as reading a hundred bytes. The rest of a text with more of them is lost. */
 const MOST_FAULTS = 1_000;
+const STEP_BYTES = 4_096;
 /** In a text of a call the quote would end that text, and no letter could follow. */
 const BEGINS_OBJECT = /^\{\s*"[A-Za-z]/;
 /** The longest spelling of a key, with every letter escaped as in `\u0062`. */
@@ -110,7 +112,7 @@ interface Candidates {
   closedBefore: number;
 }
 
-export function findCalls(text: Buffer, mostItems: number): FoundCalls {
+export function findCalls(text: Buffer, mostItems: number): Steps<FoundCalls> {
   return new CallFinder(new BrokenText(text), mostItems).find();
 }
 
@@ -181,17 +183,26 @@ class CallFinder {
     this.#pieces = new CallPieces(mostItems);
   }
 
-  find(): FoundCalls {
+  *find(): Steps<FoundCalls> {
     const text = this.#bytes;
     let at = this.#begin;
     // Otherwise the body may begin within a text of a call.
     if (!BEGINS_OBJECT.test(text.toString('latin1', at, at + 16))) at = this.#resume(at);
     while (at < text.length && this.#faults <= MOST_FAULTS) {
-      at = this.#read(at);
+      at = this.#readStep(at);
+      yield;
     }
     if (at < text.length) this.#endUnread(at);
     else this.#settle(text.length);
     return this.#pieces.result(text.length);
+  }
+
+  /** @returns where to read on */
+  #readStep(from: number): number {
+    const end = Math.min(from + STEP_BYTES, this.#bytes.length);
+    let at = from;
+    while (at < end && this.#faults <= MOST_FAULTS) at = this.#read(at);
+    return at;
   }
 
   /**
