@@ -9,7 +9,6 @@ import {
   type HttpResponse,
   badRequest,
   refusal,
-  type RefusalCode,
   refusalMessage,
   success,
 } from './responses';
@@ -176,7 +175,7 @@ async function workOn<T>(
 ): Promise<T | HttpResponse> {
   if (body.length < LARGE_BODY_BYTES) return finish(work());
   const result = await largeBodies.work(admission.bodyOwner(req, named), body, work);
-  return result === 'overloaded' ? refusal(result) : result;
+  return result === 'overloaded' ? refusal('overloaded') : result;
 }
 
 /** Decides about the calls of a body, if the source of its write key is known. */
