@@ -5,13 +5,7 @@ import { type ConfigReader } from '../../shared/config/types';
 import { isFault, type ParsedRequest, type RequestFault } from './calls/parse-batch';
 import { type CallType } from '../../shared/model/message';
 import { type OutRecord } from '../../shared/kafka/port';
-import {
-  type HttpResponse,
-  badRequest,
-  refusal,
-  refusalMessage,
-  success,
-} from './responses';
+import { type HttpResponse, badRequest, refusal, refusalMessage, success } from './responses';
 import { namedKey, type Sources } from './write-key';
 import { MAX_BODY_BYTES, type ReadBody, type RefusedBody } from './read-body';
 import { excerptOf } from './calls/excerpt';
