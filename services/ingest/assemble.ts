@@ -8,6 +8,7 @@ import { createSources } from './write-key';
 import { createBodyReader } from './read-body';
 import { type Budgets, budgetsOf, memoryOfProcess, Admission } from './admission';
 import { createRequestHandler } from './handle-request';
+import { LargeBodies } from './large-bodies';
 import { LimitedCounts, type LimitSettings } from './rate-limits';
 import { type IngestServer, startServer } from './server';
 import { createStore } from './store-messages';
@@ -62,6 +63,8 @@ export interface IngestOptions {
   now?: () => number;
   /** default RESPONSE_DEADLINE_MS */
   responseDeadlineMs?: number;
+  /** default: by the event loop of this process */
+  largeBodies?: LargeBodies;
 }
 
 /** Starts the HTTP server. @throws AppError `cannot_start` if the port is not available */
@@ -69,7 +72,7 @@ export async function startIngest(options: IngestOptions): Promise<IngestServer>
   const { config, producer, log, limits } = options;
   const { budgets = budgetsOf(memoryOfProcess()), responseDeadlineMs = RESPONSE_DEADLINE_MS } =
     options;
-  const { now = Date.now } = options;
+  const { now = Date.now, largeBodies = new LargeBodies() } = options;
   const sources = createSources({ config, log, now });
   const counts = new LimitedCounts(producer, log);
   const clientAddress = options.clientAddress ?? createClientAddress([]);
@@ -80,6 +83,7 @@ export async function startIngest(options: IngestOptions): Promise<IngestServer>
     sources,
     readBody: createBodyReader(),
     admission,
+    largeBodies,
     store,
     now,
     makeId: uuidv7,

@@ -5,19 +5,14 @@ import { type ConfigReader } from '../../shared/config/types';
 import { isFault, type ParsedRequest, type RequestFault } from './calls/parse-batch';
 import { type CallType } from '../../shared/model/message';
 import { type OutRecord } from '../../shared/kafka/port';
-import {
-  type HttpResponse,
-  badRequest,
-  refusal,
-  type RefusalCode,
-  refusalMessage,
-  success,
-} from './responses';
+import { type HttpResponse, badRequest, refusal, refusalMessage, success } from './responses';
 import { namedKey, type Sources } from './write-key';
 import { MAX_BODY_BYTES, type ReadBody, type RefusedBody } from './read-body';
 import { excerptOf } from './calls/excerpt';
+import { finish, type Steps } from './calls/steps';
 import { toUtf8 } from './charset';
 import { type Admission } from './admission';
+import { LARGE_BODY_BYTES, type LargeBodies } from './large-bodies';
 import {
   type LostBody,
   messageRecords,
@@ -43,6 +38,7 @@ export interface RequestHandlerParts {
   sources: Sources;
   readBody: ReadBody;
   admission: Admission;
+  largeBodies: LargeBodies;
   store: Store;
   /** ms since 1970 */
   now: () => number;
@@ -128,6 +124,17 @@ interface Arrival {
 interface Read extends Arrival {
   kind: CallType | 'batch';
   body: Buffer;
+  /** undefined: the body is UTF-8 */
+  contentType: string | undefined;
+}
+
+/** A body whose source is not known yet. */
+interface UnknownKey {
+  writeKey: string | undefined;
+  /** the body as UTF-8 */
+  text: Buffer;
+  /** the source that is charged for a refusal; undefined: the client's address is */
+  charged: Source | undefined;
 }
 
 /** @param named the source whose key is named before the body */
@@ -136,93 +143,144 @@ async function prepare(
   { req, kind, body: given }: Received,
   named: Source | undefined,
 ): Promise<Prepared | HttpResponse | 'gone'> {
-  const { admission, sources } = parts;
-  const raw = given ?? (await parts.readBody(req, admission.bodyOwner(req, named)));
-  if (raw === 'gone') return raw;
-  if (typeof raw === 'string') {
-    return admission.faulty(req, refusal(raw), { source: named, bytes: 0 });
+  const { admission } = parts;
+  const body = given ?? (await parts.readBody(req, admission.bodyOwner(req, named)));
+  if (body === 'gone') return body;
+  if (typeof body === 'string') {
+    return admission.faulty(req, refusal(body), { source: named, bytes: 0 });
   }
   const receivedAtMs = parts.now();
   const receivedSteadyMs = performance.now();
-  if (!Buffer.isBuffer(raw)) {
-    return refuseUnread(parts, { req, receivedAtMs, receivedSteadyMs }, named, raw);
+  if (!Buffer.isBuffer(body)) {
+    return refuseUnread(parts, { req, receivedAtMs, receivedSteadyMs }, named, body);
   }
+  const contentType = given ? undefined : req.headers['content-type'];
+  const read = { req, kind, body, contentType, receivedAtMs, receivedSteadyMs };
+  const decided = await workOn(parts, read, named, () => decide(parts, read, named));
+  return 'text' in decided ? decideLater(parts, read, decided) : decided;
+}
+
+/** Works on a body: at once if it is small. */
+async function workOn<T>(
+  { admission, largeBodies }: RequestHandlerParts,
+  { req, body }: Read,
+  named: Source | undefined,
+  work: () => Steps<T>,
+): Promise<T | HttpResponse> {
+  if (body.length < LARGE_BODY_BYTES) return finish(work());
+  const result = await largeBodies.work(admission.bodyOwner(req, named), body, work);
+  return result === 'overloaded' ? refusal('overloaded') : result;
+}
+
+/** Decides about the calls of a body, if the source of its write key is known. */
+function* decide(
+  parts: RequestHandlerParts,
+  read: Read,
+  named: Source | undefined,
+): Steps<Prepared | HttpResponse | UnknownKey> {
+  const { admission, sources } = parts;
+  const { req, kind, body } = read;
   let source = named;
   // The body of a limited address is decoded only if it names a source.
   if (!source && admission.isLimited(req)) {
-    source = sourceInText(raw, sources);
+    source = sourceInText(body, sources);
     if (!source) return admission.searched(req);
   }
   // Other requests of this source may have used up its limit while the body came.
   const limited = source && admission.limited(source);
   if (limited) return limited;
-  const body = given ?? toUtf8(raw, req.headers['content-type']);
-  if (body.length > MAX_BODY_BYTES) {
-    const refused: RefusedBody = { code: 'body_too_large', beginning: raw, isCut: true };
-    return refuseUnread(parts, { req, receivedAtMs, receivedSteadyMs }, source, refused, body);
+  const text = toUtf8(body, read.contentType);
+  yield;
+  if (text.length > MAX_BODY_BYTES) {
+    const refused: RefusedBody = { code: 'body_too_large', beginning: body, isCut: true };
+    return refuseUnread(parts, read, source, refused, text);
   }
-  const read = { req, kind, body, receivedAtMs, receivedSteadyMs };
+  const parsed = yield* parseBody(text, kind);
   return named
-    ? decide(parts, read, named, parseBody(body, kind))
-    : decideByBody(parts, read, source);
+    ? yield* accept(parts, read, named, { text, parsed })
+    : yield* decideByBody(parts, read, source, { text, parsed });
 }
 
 /**
- * Handles a request whose write key can only be in the body.
+ * Decides about a request whose write key can only be in the body.
  * @param charged the source that is charged for a refusal; undefined: the client's address is
  */
-async function decideByBody(
+function* decideByBody(
   parts: RequestHandlerParts,
   read: Read,
-  charged?: Source,
-): Promise<Prepared | HttpResponse> {
+  charged: Source | undefined,
+  { text, parsed }: ParsedBody,
+): Steps<Prepared | HttpResponse | UnknownKey> {
   const { admission, sources } = parts;
-  const { req, kind, body } = read;
-  let parsed: ParsedRequest | RequestFault | undefined = parseBody(body, kind);
-  const refuse = (response: HttpResponse, calls?: number) =>
-    admission.faulty(req, response, { source: charged, calls, bytes: body.length });
   if (isFault(parsed)) {
     // A key in the wrong place still names the source whose debugger shows the loss.
-    const named = charged ?? sourceInText(body, sources);
-    if (named) return admission.limited(named) ?? refuseBody(parts, read, named, parsed);
-    return refuse(badRequest(parsed), parsed.callCount);
+    const named = charged ?? sourceInText(text, sources);
+    if (named) return admission.limited(named) ?? refuseBody(parts, read, named, parsed, text);
+    const { callCount: calls } = parsed;
+    return admission.faulty(read.req, badRequest(parsed), {
+      source: charged,
+      calls,
+      bytes: text.length,
+    });
   }
   const { writeKey } = parsed;
-  let source: Source | RefusalCode | undefined =
-    writeKey === undefined ? undefined : sources.known(writeKey);
-  if (!source) {
-    // Parsed values take several times the memory of the body, and the refresh of `config` takes up
-    // to two seconds.
-    parsed = undefined;
-    const owner = admission.bodyOwner(req, undefined);
-    if (!owner.shares.take(owner.share, body.length)) return refusal('overloaded');
-    source = await sources.find(writeKey, charged !== undefined);
-    owner.shares.give(owner.share, body.length);
-  }
-  if (typeof source === 'string') return refuse(refusal(source));
-  return admission.limited(source) ?? decide(parts, read, source, parsed ?? parseBody(body, kind));
+  const source = writeKey === undefined ? undefined : sources.known(writeKey);
+  if (!source) return { writeKey, text, charged };
+  return admission.limited(source) ?? (yield* accept(parts, read, source, { text, parsed }));
 }
 
-function decide(
+/**
+ * Decides once `config` was read again, which takes up to two seconds. Parsed values take several
+ * times the memory of the body, so they are made again.
+ */
+async function decideLater(
+  parts: RequestHandlerParts,
+  read: Read,
+  { writeKey, text, charged }: UnknownKey,
+): Promise<Prepared | HttpResponse> {
+  const { admission, sources } = parts;
+  const { req, kind } = read;
+  const { shares, share } = admission.bodyOwner(req, undefined);
+  if (!shares.take(share, text.length)) return refusal('overloaded');
+  const source = await sources.find(writeKey, charged !== undefined);
+  shares.give(share, text.length);
+  if (typeof source === 'string') {
+    return admission.faulty(req, refusal(source), { source: charged, bytes: text.length });
+  }
+  return workOn(parts, read, undefined, function* () {
+    const limited = admission.limited(source);
+    if (limited) return limited;
+    const parsed = yield* parseBody(text, kind);
+    return yield* accept(parts, read, source, { text, parsed });
+  });
+}
+
+interface ParsedBody {
+  /** the body as UTF-8 */
+  text: Buffer;
+  parsed: ParsedRequest | RequestFault;
+}
+
+function* accept(
   parts: RequestHandlerParts,
   read: Read,
   source: Source,
-  parsed: ParsedRequest | RequestFault,
-): Prepared | HttpResponse {
-  const { body, receivedAtMs, receivedSteadyMs } = read;
-  if (isFault(parsed)) return refuseBody(parts, read, source, parsed);
-  const { accepted, rejected } = validateCalls(parsed, {
+  { text, parsed }: ParsedBody,
+): Steps<Prepared | HttpResponse> {
+  const { receivedAtMs, receivedSteadyMs } = read;
+  if (isFault(parsed)) return refuseBody(parts, read, source, parsed, text);
+  parts.admission.take(source, parsed.callCount, text.length);
+  const { accepted, rejected } = yield* validateCalls(parsed, {
     now: receivedAtMs,
     makeId: parts.makeId,
     isOwnKey: (key) => parts.sources.known(key)?.id === source.id,
   });
-  parts.admission.take(source, parsed.callCount, body.length);
   return {
-    messages: messageRecords(source.id, accepted, {
+    messages: yield* messageRecords(source.id, accepted, {
       acceptedAtMs: receivedAtMs,
       configPosition: parts.config.position,
     }),
-    rejectedRecords: rejectedRecords(source.id, rejected, parsed, receivedAtMs),
+    rejectedRecords: yield* rejectedRecords(source.id, rejected, parsed, receivedAtMs),
     rejected: [...rejected, ...parsed.lost],
     response: success(rejected),
     receivedSteadyMs,
@@ -234,15 +292,15 @@ function refuseBody(
   read: Read,
   source: Source,
   fault: RequestFault,
+  text: Buffer,
 ): Prepared | HttpResponse {
-  const { body } = read;
   const lost = {
     code: fault.code === 'invalid_json' ? 'unreadable' : fault.code,
     message: fault.message,
     calls: fault.callCount ?? 1,
-    excerpt: excerptOf(body, 0, body.length),
+    excerpt: excerptOf(text, 0, text.length),
   };
-  return lose(parts, read, source, { ...lost, bytes: body.length, response: badRequest(fault) });
+  return lose(parts, read, source, { ...lost, bytes: text.length, response: badRequest(fault) });
 }
 
 /**

@@ -9,6 +9,7 @@ import { logThrottle } from '../../shared/runtime/load-limits';
 import { type AcceptedCall, excerptRecord, rejectedRecord } from './calls/validate-request';
 import { type Excerpt } from './calls/excerpt';
 import { type ParsedRequest } from './calls/parse-batch';
+import { type Steps } from './calls/steps';
 import { messageHeaders, messageKey } from '../../shared/model/message';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type RejectedCall, type RejectedRecord } from '../../shared/model/rejected-calls';
@@ -89,12 +90,13 @@ export function createStore(parts: StoreParts): Store {
  * @param accepting `acceptedAtMs`: start of the retry window, ms since 1970; `configPosition`: of
  *   this process
  */
-export function messageRecords(
+export function* messageRecords(
   sourceId: string,
   accepted: readonly AcceptedCall[],
   { acceptedAtMs, configPosition }: { acceptedAtMs: number; configPosition: number },
-): OutRecord[] {
-  return accepted.map(({ message, value, body, warnings }) => {
+): Steps<OutRecord[]> {
+  const records: OutRecord[] = [];
+  for (const { message, value, body, warnings } of accepted) {
     const headers = messageHeaders(sourceId, message, {
       acceptedAtMs,
       configPosition,
@@ -102,27 +104,35 @@ export function messageRecords(
       body,
       warnings,
     });
-    return { topic: MESSAGES, key: messageKey(sourceId, message), value, headers };
-  });
+    records.push({ topic: MESSAGES, key: messageKey(sourceId, message), value, headers });
+    yield;
+  }
+  return records;
 }
 
 /** @param atMs time of arrival, ms since 1970 */
-export function rejectedRecords(
+export function* rejectedRecords(
   sourceId: string,
   rejected: readonly RejectedCall[],
   parsed: ParsedRequest,
   atMs: number,
-): OutRecord[] {
+): Steps<OutRecord[]> {
   const at = new Date(atMs).toISOString();
-  const calls = rejected.map((fault) => {
+  const records: OutRecord[] = [];
+  for (const fault of rejected) {
     const excerpt = parsed.faults.get(fault.index)?.excerpt;
-    if (excerpt) return excerptRecord(fault, excerpt, sourceId, at);
-    return rejectedRecord(fault, parsed.calls[fault.index] ?? null, sourceId, at);
-  });
-  const others = parsed.lost.map((fault) =>
-    excerptRecord(fault, fault.excerpt ?? NOTHING, sourceId, at),
-  );
-  return [...calls, ...others].map((record) => outRecord(sourceId, record));
+    const record = excerpt
+      ? excerptRecord(fault, excerpt, sourceId, at)
+      : rejectedRecord(fault, parsed.calls[fault.index] ?? null, sourceId, at);
+    records.push(outRecord(sourceId, record));
+    yield;
+  }
+  for (const fault of parsed.lost) {
+    const record = excerptRecord(fault, fault.excerpt ?? NOTHING, sourceId, at);
+    records.push(outRecord(sourceId, record));
+    yield;
+  }
+  return records;
 }
 
 /** A body of which no call could be read. */

@@ -158,9 +158,11 @@ function secondsIn(text: string): number {
   return /^(\d+\.?\d*|\.\d+)$/.test(trimmed) ? Number(trimmed) * 1_000 : NaN;
 }
 
+const ENDS_WITH_ZONE = /(?:[A-Z]|[+-]\d{2}:?\d{2})$/;
+
 /** The asctime form names no zone and means GMT. Date.parse would read it as local time. */
 function timeOf(date: string): number {
-  return Date.parse(date.endsWith('GMT') ? date : `${date} GMT`);
+  return Date.parse(ENDS_WITH_ZONE.test(date) ? date : `${date} GMT`);
 }
 
 function clamp(ms: number): number {

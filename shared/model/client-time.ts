@@ -121,7 +121,7 @@ interface TimeParts {
   place?: string;
 }
 
-const CLOCK = String.raw`(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:[.,](?<fraction>\d{1,12}))?)?`;
+const CLOCK = String.raw`(?<hour>\d{1,2}):(?<minute>\d{1,2})(?::(?<second>\d{1,2})(?:[.,](?<fraction>\d{1,12}))?)?`;
 const OFFSET = String.raw`[+-]\d{2}(?::?\d{2})?`;
 /** Go writes the name of the zone behind the offset. Many zones are named as one: `-0300 -03`. */
 const ZONE = String.raw`(?: ?(?<zone>[A-Za-z]{1,4}|${OFFSET})(?: (?:[A-Z]{1,5}|${OFFSET}))?)?`;

@@ -20,6 +20,7 @@ import {
   type Range,
 } from './found-item';
 import { stringEnd, unescapedKey } from './json-limits';
+import { type Steps } from './steps';
 
 /**
  * Finds the calls in the text of a batch that cannot be parsed as a whole: where each one begins
@@ -53,6 +54,7 @@ export interface FoundCalls {
 
 /** Each costs as much as reading a hundred bytes. The rest of a text with more of them is lost. */
 const MOST_FAULTS = 1_000;
+const STEP_BYTES = 4_096;
 /** In a text of a call the quote would end that text, and no letter could follow. */
 const BEGINS_OBJECT = /^\{\s*"[A-Za-z]/;
 /** The longest spelling of a key, with every letter escaped as in `\u0062`. */
@@ -75,10 +77,8 @@ const KEYS: ReadonlySet<string> = new Set([
   'sentAt',
   'writeKey',
 ]);
-/** One number for the length and the first byte of a key. */
-const shapeOf = (length: number, first: number) => 256 * length + first;
-const KEY_SHAPES: ReadonlySet<number> = new Set(
-  [...KEYS].map((key) => shapeOf(key.length, key.charCodeAt(0))),
+const KEY_OF_LENGTH: ReadonlyMap<number, string> = new Map(
+  [...KEYS].map((key) => [key.length, key]),
 );
 
 type Token = 'start' | 'open' | 'close' | 'comma' | 'colon' | 'string' | 'word';
@@ -110,7 +110,7 @@ interface Candidates {
   closedBefore: number;
 }
 
-export function findCalls(text: Buffer, mostItems: number): FoundCalls {
+export function findCalls(text: Buffer, mostItems: number): Steps<FoundCalls> {
   return new CallFinder(new BrokenText(text), mostItems).find();
 }
 
@@ -181,17 +181,26 @@ class CallFinder {
     this.#pieces = new CallPieces(mostItems);
   }
 
-  find(): FoundCalls {
+  *find(): Steps<FoundCalls> {
     const text = this.#bytes;
     let at = this.#begin;
     // Otherwise the body may begin within a text of a call.
     if (!BEGINS_OBJECT.test(text.toString('latin1', at, at + 16))) at = this.#resume(at);
     while (at < text.length && this.#faults <= MOST_FAULTS) {
-      at = this.#read(at);
+      at = this.#readStep(at);
+      yield;
     }
     if (at < text.length) this.#endUnread(at);
     else this.#settle(text.length);
     return this.#pieces.result(text.length);
+  }
+
+  /** @returns where to read on */
+  #readStep(from: number): number {
+    const end = Math.min(from + STEP_BYTES, this.#bytes.length);
+    let at = from;
+    while (at < end && this.#faults <= MOST_FAULTS) at = this.#read(at);
+    return at;
   }
 
   /**
@@ -338,21 +347,31 @@ class CallFinder {
   #keyBefore(colon: number): string {
     const [start, end] = this.#string;
     const hasName = this.#previous === 'string';
-    // Most keys are of no interest, and making strings of them would be half of the cost.
-    if (hasName && !this.#maySpellKey(start, end)) return '';
-    const name = hasName ? unescapedKey(this.#bytes.toString('latin1', start, end)) : '';
+    const isCutOff = this.#isCutOff(hasName ? start : colon);
+    const plain = hasName && !isCutOff ? this.#plainKey(start, end) : undefined;
+    const name = plain ?? (hasName ? unescapedKey(this.#bytes.toString('latin1', start, end)) : '');
     if (name === 'batch' && this.#isArray.length === 0) this.#ground.isBatchKey = true;
     if (KEYS.has(name)) return name;
-    const isEndOfBatch = this.#isCutOff(hasName ? start : colon) && ENDS_OF_BATCH.has(name);
-    return isEndOfBatch ? 'batch' : '';
+    return isCutOff && ENDS_OF_BATCH.has(name) ? 'batch' : '';
   }
 
-  #maySpellKey(start: number, end: number): boolean {
-    if (end - start > LONGEST_KEY) return false;
-    const shape = shapeOf(end - start, this.#bytes[start] ?? 0);
-    if (KEY_SHAPES.has(shape) || this.#isCutOff(start)) return true;
-    for (let at = start; at < end; at++) if (this.#bytes[at] === BACKSLASH) return true;
-    return false;
+  /**
+   * Compares bytes, because making strings of all keys would be half of the cost.
+   * @returns empty for a key that does not matter; undefined if the key has escapes
+   */
+  #plainKey(start: number, end: number): string | undefined {
+    if (end - start > LONGEST_KEY) return '';
+    const key = KEY_OF_LENGTH.get(end - start);
+    if (key !== undefined && this.#isAt(start, key)) return key;
+    for (let at = start; at < end; at++) if (this.#bytes[at] === BACKSLASH) return undefined;
+    return '';
+  }
+
+  #isAt(start: number, key: string): boolean {
+    for (let i = 0; i < key.length; i++) {
+      if (this.#bytes[start + i] !== key.charCodeAt(i)) return false;
+    }
+    return true;
   }
 
   /** Whether what is at an offset began before the text. */

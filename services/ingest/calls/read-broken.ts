@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { mayHoldExactNumbers, parseJson } from '../../../shared/json/json';
 import { type CallType, type Json } from '../../../shared/model/message';
 import { excerptOf } from './excerpt';
@@ -21,6 +21,7 @@ import {
   tooMany,
   writeKeyOf,
 } from './parse-batch';
+import { type Steps } from './steps';
 import { withNulls } from './with-nulls';
 
 /**
@@ -42,12 +43,12 @@ const NO_TIME: Json = false;
  * Reads the calls of a batch one by one.
  * @param why the fault of the body as a whole, returned if no call can be read
  */
-export function readBrokenBatch(
+export function* readBrokenBatch(
   body: Buffer,
   why: RequestFault,
   limits: JsonLimits,
-): ParsedRequest | RequestFault {
-  const found = findCalls(body, MOST_LISTED + 1);
+): Steps<ParsedRequest | RequestFault> {
+  const found = yield* findCalls(body, MOST_LISTED + 1);
   const reader = new PieceReader(body, limits);
   const calls: Json[] = [];
   const runs: Run[] = [];
@@ -74,14 +75,17 @@ export function readBrokenBatch(
       writeKey ??= envelope.writeKey;
     }
     if (runs.at(-1)?.envelope !== envelope) runs.push({ from: index, envelope });
+    yield;
   }
   const further = Math.max(0, found.pieces.length - MOST_LISTED) + found.beyond.count;
   const callCount = calls.length + further;
   if (readable === 0) return { ...why, callCount: Math.max(1, callCount) };
-  found.pieces.forEach(({ range }, index) => {
+  for (const [index, { range }] of found.pieces.entries()) {
     const fault = faults.get(index);
-    if (fault) faults.set(index, { ...fault, excerpt: excerptOf(body, ...range) });
-  });
+    if (!fault) continue;
+    faults.set(index, { ...fault, excerpt: excerptOf(body, ...range) });
+    yield;
+  }
   if (further > 0) {
     const start = found.pieces[MOST_LISTED]?.range[0] ?? found.beyond.start;
     faults.set(calls.length, { ...tooMany(further), excerpt: excerptOf(body, start, body.length) });
@@ -126,6 +130,8 @@ function isReadFault(value: { call: Json } | FoundFault): value is FoundFault {
 
 class PieceReader {
   readonly #isUtf8: boolean;
+  /** The body, if each byte is a character: to decode each small call costs as much as parsing it. */
+  readonly #ascii: string | undefined;
   /** The body holds what `withNulls` looks for, which costs as much as parsing a small call. */
   readonly #mayHoldNoNumbers: boolean;
   /**
@@ -142,9 +148,11 @@ class PieceReader {
     private readonly body: Buffer,
     private readonly limits: JsonLimits,
   ) {
+    const latin1 = body.toString('latin1');
     this.#isUtf8 = isUtf8(body);
-    this.#mayHoldNoNumbers = body.includes('NaN') || body.includes('Infinity');
-    this.#parse = mayHoldExactNumbers(body.toString('latin1')) ? parseJson : JSON.parse;
+    this.#ascii = isAscii(body) ? latin1 : undefined;
+    this.#mayHoldNoNumbers = latin1.includes('NaN') || latin1.includes('Infinity');
+    this.#parse = mayHoldExactNumbers(latin1) ? parseJson : JSON.parse;
   }
 
   call(piece: FoundCall | LostPiece): { call: Json } | FoundFault {
@@ -176,12 +184,12 @@ class PieceReader {
         `The call was not read: ${MOST_UNREADABLE} calls before it are not valid JSON.`,
       );
     }
-    const call = this.#value(piece.range);
-    if (call === 'unreadable') {
+    if (!this.#isText(piece.range)) return INVALID_ENCODING;
+    const call = this.#parsed(this.#textOf(piece.range));
+    if (call === undefined) {
       this.#unreadable++;
       return callFault('unreadable', 'The call is not valid JSON.');
     }
-    if (call === 'invalid_encoding') return INVALID_ENCODING;
     this.#containers += piece.containers;
     this.#keys += piece.keys;
     return call;
@@ -215,7 +223,7 @@ class PieceReader {
         ),
       );
     }
-    if (parts.context) {
+    if (parts.context && lost.length > lostBefore) {
       const excerpt = excerptOf(this.body, ...parts.context);
       for (const each of lost.slice(lostBefore)) each.excerpt = excerpt;
     }
@@ -223,29 +231,35 @@ class PieceReader {
   }
 
   #part(range: Range): { call: Json } | undefined {
+    if (!this.#isSimple(range) || !this.#isText(range)) return undefined;
+    return this.#parsed(trimmed(this.#textOf(range)));
+  }
+
+  #isSimple([start, end]: Range): boolean {
     const { depth, containers, keys } = this.limits;
-    const shape = measureJson(this.body.subarray(...range), this.limits);
-    if (shape.depth + 1 > depth || shape.containers > containers || shape.keys > keys) {
-      return undefined;
-    }
-    const value = this.#value(range);
-    return typeof value === 'object' ? value : undefined;
+    // Each level takes a byte, and there may be thousands of envelopes.
+    if (end - start < depth) return true;
+    const shape = measureJson(this.body.subarray(start, end), this.limits);
+    return shape.depth < depth && shape.containers <= containers && shape.keys <= keys;
   }
 
   #isText([start, end]: Range): boolean {
     return this.#isUtf8 || isUtf8(this.body.subarray(start, end));
   }
 
-  #value([start, end]: Range): { call: Json } | 'invalid_encoding' | 'unreadable' {
-    if (!this.#isText([start, end])) return 'invalid_encoding';
+  #textOf([start, end]: Range): string {
+    return this.#ascii?.slice(start, end) ?? this.body.toString('utf8', start, end);
+  }
+
+  /** @returns undefined if the text is no JSON */
+  #parsed(text: string): { call: Json } | undefined {
     const { stackTraceLimit } = Error;
     try {
       // The stack of an error costs more than parsing a call, and 2,500 of them can fail.
       Error.stackTraceLimit = 0;
-      const text = trimmed(this.body.toString('utf8', start, end));
       return { call: this.#parse(this.#mayHoldNoNumbers ? withNulls(text) : text) as Json };
     } catch {
-      return 'unreadable';
+      return undefined;
     } finally {
       Error.stackTraceLimit = stackTraceLimit;
     }

@@ -30,6 +30,7 @@ import {
   tooMany,
 } from './parse-batch';
 import { readBrokenBatch, readBrokenCall } from './read-broken';
+import { type Steps } from './steps';
 
 /**
  * Splits a request's body into messages and rejected calls. A bad call never costs its batch; only
@@ -75,16 +76,20 @@ export interface ValidatedCalls {
 }
 
 /** @param kind the type of call that the path names, or `batch` */
-export function parseBody(body: Buffer, kind: CallType | 'batch'): ParsedRequest | RequestFault {
+export function* parseBody(
+  body: Buffer,
+  kind: CallType | 'batch',
+): Steps<ParsedRequest | RequestFault> {
   const shape = measureJson(body, SCAN_LIMITS);
+  yield;
   const fault = wholeFault(body, shape);
-  if (fault) return kind === 'batch' ? readBrokenBatch(body, fault, SCAN_LIMITS) : fault;
+  if (fault) return kind === 'batch' ? yield* readBrokenBatch(body, fault, SCAN_LIMITS) : fault;
   const text = textOf(body);
   let value: Json;
   try {
     value = parseJson(text) as Json;
   } catch {
-    if (kind === 'batch') return readBrokenBatch(body, INVALID_JSON, SCAN_LIMITS);
+    if (kind === 'batch') return yield* readBrokenBatch(body, INVALID_JSON, SCAN_LIMITS);
     const read = readBrokenCall(text, kind, body.length) ?? INVALID_JSON;
     return isFault(read) ? read : { ...read, faults: faultsOfSize(shape, kind) };
   }
@@ -153,10 +158,10 @@ export interface Receipt {
 }
 
 /** Validates each call. */
-export function validateCalls(
+export function* validateCalls(
   parsed: ParsedRequest,
   { now, makeId, isOwnKey }: Receipt,
-): ValidatedCalls {
+): Steps<ValidatedCalls> {
   const { calls, runs, faults } = parsed;
   const receivedAt = new Date(now).toISOString();
   const accepted: AcceptedCall[] = [];
@@ -177,6 +182,7 @@ export function validateCalls(
       makeId,
     };
     for (let index = from; index < to; index++) {
+      yield;
       const found = faults.get(index) ?? (index < MAX_CALLS ? fault : tooMany(1));
       if (found) {
         rejected.push(rejectedCall(index, found));

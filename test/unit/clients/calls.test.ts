@@ -8,6 +8,7 @@ import {
 import { uuidOf } from '../../../clients/node/src/id';
 import { toBody, toQueued, utf8Length } from '../../../clients/node/src/message';
 import { parseBody, validateCalls } from '../../../services/ingest/calls/validate-request';
+import { finish } from '../../../services/ingest/calls/steps';
 
 const NOW = Date.parse('2026-11-21T08:19:06.123Z');
 const made = (type: CallType, call: unknown) =>
@@ -113,9 +114,11 @@ test('a call may be as large as ingest accepts, and no larger', () => {
   );
   const sent = JSON.parse(toBody([largest], NOW)) as { batch: unknown[] };
   expect(Buffer.byteLength(JSON.stringify(sent.batch[0]))).toBe(32 * 1024);
-  const parsed = parseBody(Buffer.from(toBody([largest], NOW)), 'batch');
+  const parsed = finish(parseBody(Buffer.from(toBody([largest], NOW)), 'batch'));
   const receipt = { now: NOW, makeId: () => 'id', isOwnKey: () => true };
-  expect('calls' in parsed && validateCalls(parsed, receipt)).toMatchObject({ rejected: [] });
+  expect('calls' in parsed && finish(validateCalls(parsed, receipt))).toMatchObject({
+    rejected: [],
+  });
   expect(() => toQueued(made('page', { userId: 'u', name: 'x'.repeat(room + 1) }))).toThrow(
     '32768',
   );

@@ -13,6 +13,7 @@ import { Entry } from '../../../services/control/debugger/buffer';
 import { bodyJson } from '../../../services/control/deliveries/delivery-body';
 import { isFault } from '../../../services/ingest/calls/parse-batch';
 import { parseBody, validateCalls } from '../../../services/ingest/calls/validate-request';
+import { finish } from '../../../services/ingest/calls/steps';
 import { messageRecords, rejectedRecords } from '../../../services/ingest/store-messages';
 import { decide } from '../../../services/router/decide';
 import { parseJson, stringifyJson } from '../../../shared/json/json';
@@ -49,18 +50,14 @@ const exactNumber = fc.oneof(
 
 /** Accepts a batch, and returns the records of its messages and of its rejected calls. */
 function ingest(body: string) {
-  const parsed = parseBody(Buffer.from(body), 'batch');
+  const parsed = finish(parseBody(Buffer.from(body), 'batch'));
   if (isFault(parsed)) throw new Error(parsed.code);
-  const verdicts = validateCalls(parsed, {
-    now: NOW,
-    makeId: () => 'made',
-    isOwnKey: () => true,
-  });
+  const receipt = { now: NOW, makeId: () => 'made', isOwnKey: () => true };
+  const verdicts = finish(validateCalls(parsed, receipt));
+  const accepting = { acceptedAtMs: NOW, configPosition: 7 };
   return {
-    messages: messageRecords('s1', verdicts.accepted, { acceptedAtMs: NOW, configPosition: 7 }).map(
-      asRead,
-    ),
-    rejected: rejectedRecords('s1', verdicts.rejected, parsed, NOW).map(asRead),
+    messages: finish(messageRecords('s1', verdicts.accepted, accepting)).map(asRead),
+    rejected: finish(rejectedRecords('s1', verdicts.rejected, parsed, NOW)).map(asRead),
   };
 }
 

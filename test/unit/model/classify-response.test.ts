@@ -80,6 +80,10 @@ describe('Retry-After', () => {
     ['Sat, 21 Nov 2026 12:01:30 GMT', 90_000],
     ['Saturday, 21-Nov-26 12:01:30 GMT', 90_000],
     ['Sat Nov 21 12:01:30 2026', 90_000],
+    // and with other zones than GMT
+    ['Sat, 21 Nov 2026 12:01:30 UTC', 90_000],
+    ['Sat, 21 Nov 2026 14:01:30 +0200', 90_000],
+    ['Sat, 21 Nov 2026 07:01:30 -05:00', 90_000],
     ['Sat, 21 Nov 2026 11:59:00 GMT', 0],
     ['Sun, 21 Nov 2027 12:00:00 GMT', DAY],
     // fractions, quotes, and a header that a proxy added a second time

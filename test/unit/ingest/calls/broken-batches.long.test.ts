@@ -1,5 +1,6 @@
 import { isFault } from '../../../../services/ingest/calls/parse-batch';
 import { parseBody, validateCalls } from '../../../../services/ingest/calls/validate-request';
+import { finish } from '../../../../services/ingest/calls/steps';
 import { randomOf } from '../../../../tools/harness/random';
 import { fewerCases, seedOf } from '../../../support/cases';
 import {
@@ -17,10 +18,10 @@ const SEED = seedOf('FUZZ_SEED');
 beforeAll(() => void process.stdout.write(`broken batches: FUZZ_SEED=${SEED}\n`));
 
 function validated(body: Buffer) {
-  const parsed = parseBody(body, 'batch');
+  const parsed = finish(parseBody(body, 'batch'));
   if (isFault(parsed)) return { accepted: [], rejected: [] };
   const receipt = { now: 0, makeId: () => 'made', isOwnKey: (key: string) => key === 'key-1' };
-  return validateCalls(parsed, receipt);
+  return finish(validateCalls(parsed, receipt));
 }
 
 /** Returns the ids of the accepted calls, in their order. */

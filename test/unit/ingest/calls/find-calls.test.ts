@@ -1,5 +1,6 @@
 import { type FoundCall } from '../../../../services/ingest/calls/call-pieces';
 import { findCalls } from '../../../../services/ingest/calls/find-calls';
+import { finish } from '../../../../services/ingest/calls/steps';
 import { type EnvelopeParts, type Range } from '../../../../services/ingest/calls/found-item';
 
 const A = '{"type":"a","p":{"k":[1,{}]},"t":"\\"]}"}';
@@ -12,7 +13,7 @@ const END = '],"sentAt":"s","writeKey":"k"}';
 
 const find = (text: string) => {
   const body = Buffer.from(text);
-  const found = findCalls(body, 5_000);
+  const found = finish(findCalls(body, 5_000));
   const shown = (range: Range) => body.toString('utf8', ...range);
   const calls = found.pieces.filter((piece): piece is FoundCall => 'parts' in piece);
   return {
@@ -343,7 +344,7 @@ describe('the bytes that are read', () => {
         return typeof value === 'function' ? value.bind(bytes) : value;
       },
     });
-    findCalls(counting, 5_000);
+    finish(findCalls(counting, 5_000));
     return reads;
   };
 

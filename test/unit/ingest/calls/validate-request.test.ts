@@ -6,6 +6,7 @@ import {
   rejectedRecord,
   type ValidatedCalls,
 } from '../../../../services/ingest/calls/validate-request';
+import { finish } from '../../../../services/ingest/calls/steps';
 import {
   isFault,
   type ParsedRequest,
@@ -20,11 +21,11 @@ function take(body: unknown, kind: CallType | 'batch' = 'batch'): ValidatedCalls
   const text = Buffer.isBuffer(body)
     ? body
     : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const parsed = parseBody(text, kind);
+  const parsed = finish(parseBody(text, kind));
   let made = 0;
-  return isFault(parsed)
-    ? parsed
-    : validateCalls(parsed, { now, makeId: () => `made-${++made}`, isOwnKey: () => true });
+  if (isFault(parsed)) return parsed;
+  const receipt = { now, makeId: () => `made-${++made}`, isOwnKey: () => true };
+  return finish(validateCalls(parsed, receipt));
 }
 
 function verdicts(body: unknown, kind?: CallType): ValidatedCalls {
@@ -287,7 +288,7 @@ describe('a fault that concerns several calls', () => {
     const text = Buffer.from(
       JSON.stringify({ batch: [track, track], context, integrations: { All: true } }),
     );
-    const parsed = parseBody(text, 'batch') as ParsedRequest;
+    const parsed = finish(parseBody(text, 'batch')) as ParsedRequest;
     const { accepted, rejected } = verdicts(text);
     expect(rejected).toEqual([]);
     for (const { value } of accepted) {
@@ -340,7 +341,7 @@ describe('a fault that concerns several calls', () => {
   test('a context that is nested too deep costs no call', () => {
     const text = `{"batch":[${JSON.stringify(track)}],"context":{"a":${nested(200)}}}`;
     expect(verdicts(text)).toMatchObject({ accepted: [{}], rejected: [] });
-    expect(parseBody(Buffer.from(text), 'batch')).toMatchObject({
+    expect(finish(parseBody(Buffer.from(text), 'batch'))).toMatchObject({
       lost: [{ code: 'invalid_envelope' }],
     });
   });
@@ -357,7 +358,7 @@ describe('a fault that concerns several calls', () => {
       ']}',
     ];
     const body = Buffer.concat(parts.map((part) => Buffer.from(part)));
-    const parsed = parseBody(body, 'batch') as ParsedRequest;
+    const parsed = finish(parseBody(body, 'batch')) as ParsedRequest;
     expect(verdicts(body)).toMatchObject({
       accepted: [{}, {}],
       rejected: [{ index: 1, code: 'invalid_encoding' }],

@@ -1,0 +1,85 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type BodyOwner } from './admission';
+import { type Steps } from './calls/steps';
+
+/**
+ * Lets ingest work on large bodies beside all other requests. Thousands of calls in a body take
+ * some 20 ms, for which a thread would serve nobody else: so one large body at a time is worked on,
+ * for a slice of time in each turn of the event loop. Owners take turns, body by body. One that
+ * sends many waits for itself.
+ */
+
+/** A body of fewer bytes takes about as long as a slice. */
+export const LARGE_BODY_BYTES = 16 * 1024;
+const SLICE_MS = 1;
+/** Of the time in which a client is promised its response. */
+const LONGEST_WAIT_MS = 2_000;
+
+interface Parts {
+  /** ms, by a clock that never jumps */
+  now: () => number;
+  /** Resolves when the event loop has served others. */
+  nextTurn: () => Promise<unknown>;
+}
+
+export class LargeBodies {
+  /** the first to take the next turn comes first */
+  readonly #waiting = new Map<BodyOwner['share'], (() => void)[]>();
+  #isBusy = false;
+
+  constructor(private readonly parts: Parts = { now: () => performance.now(), nextTurn }) {}
+
+  /**
+   * @param body held until the work ends
+   * @param work begins when all before it have ended
+   * @returns the result of the work; `overloaded` if it would have to wait too long, or if the
+   *   owner's share of memory is used up
+   */
+  async work<T>(
+    { shares, share }: BodyOwner,
+    body: Buffer,
+    work: () => Steps<T>,
+  ): Promise<T | 'overloaded'> {
+    const { now, nextTurn } = this.parts;
+    if (!shares.take(share, body.length)) return 'overloaded';
+    const startedAt = now();
+    if (this.#isBusy) await this.#turnOf(share);
+    this.#isBusy = true;
+    try {
+      if (now() - startedAt > LONGEST_WAIT_MS) return 'overloaded';
+      const steps = work();
+      for (;;) {
+        const sliceEnd = now() + SLICE_MS;
+        let step = steps.next();
+        while (!step.done && now() < sliceEnd) step = steps.next();
+        if (step.done) return step.value;
+        await nextTurn();
+      }
+    } finally {
+      shares.give(share, body.length);
+      this.#callNext();
+    }
+  }
+
+  #turnOf(share: BodyOwner['share']): Promise<void> {
+    return new Promise((resolve) => {
+      const others = this.#waiting.get(share);
+      if (others) others.push(resolve);
+      else this.#waiting.set(share, [resolve]);
+    });
+  }
+
+  /** The one that is called begins before any that comes now: `#isBusy` stays true for it. */
+  #callNext(): void {
+    const [next] = this.#waiting;
+    if (!next) {
+      this.#isBusy = false;
+      return;
+    }
+    const [share, begins] = next;
+    const begin = begins.shift();
+    this.#waiting.delete(share);
+    if (begins.length > 0) this.#waiting.set(share, begins);
+    begin?.();
+  }
+}
