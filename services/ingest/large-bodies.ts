@@ -5,13 +5,15 @@ import { type Steps } from './calls/steps';
 /**
  * Lets ingest work on large bodies beside all other requests. Thousands of calls in a body take
  * some 20 ms, for which a thread would serve nobody else: so one large body at a time is worked on,
- * for a slice of time in each turn of the event loop. Owners take turns, body by body. One that
- * sends many waits for itself.
+ * for a slice of time in each turn of the event loop. A slice is longer where the others take longer,
+ * so that many small requests do not keep large ones waiting. Owners take turns, body by body. One
+ * that sends many waits for itself.
  */
 
 /** A body of fewer bytes takes about as long as a slice. */
 export const LARGE_BODY_BYTES = 16 * 1024;
-const SLICE_MS = 1;
+const LEAST_SLICE_MS = 1;
+const LONGEST_SLICE_MS = 5;
 /** Of the time in which a client is promised its response. */
 const LONGEST_WAIT_MS = 2_000;
 
@@ -48,12 +50,15 @@ export class LargeBodies {
     try {
       if (now() - startedAt > LONGEST_WAIT_MS) return 'overloaded';
       const steps = work();
+      let sliceMs = LEAST_SLICE_MS;
       for (;;) {
-        const sliceEnd = now() + SLICE_MS;
+        const begunAt = now();
         let step = steps.next();
-        while (!step.done && now() < sliceEnd) step = steps.next();
+        while (!step.done && now() < begunAt + sliceMs) step = steps.next();
         if (step.done) return step.value;
+        const endedAt = now();
         await nextTurn();
+        sliceMs = Math.min(LONGEST_SLICE_MS, Math.max(LEAST_SLICE_MS, now() - endedAt));
       }
     } finally {
       shares.give(share, body.length);

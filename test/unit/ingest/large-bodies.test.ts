@@ -58,6 +58,20 @@ test('a long work leaves the event loop to others between its slices', async () 
   expect(log).toHaveLength(9);
 });
 
+test('a slice is longer where the others take longer, up to a bound', async () => {
+  const turnsOf = async (othersMs: number) => {
+    const { bodies, owner, turn, later } = bench();
+    const work = bodies.work(owner('a'), BODY, () => steps(99, [], 'a'));
+    let turns = 0;
+    for (; (await turn(1)) > 0; turns++) later(othersMs);
+    await work;
+    return turns;
+  };
+  const [alone, beside, besideMany] = [await turnsOf(0), await turnsOf(3), await turnsOf(300)];
+  expect(beside).toBeLessThan(alone / 2);
+  expect(besideMany).toBeGreaterThan(99 / 10);
+});
+
 test('one body at a time is worked on', async () => {
   const { bodies, owner, turn } = bench();
   const log: string[] = [];
