@@ -1,4 +1,4 @@
-import { type Browser } from 'playwright-core';
+import { type Browser, type Page, type Route } from 'playwright-core';
 import { openTab, type Tab } from '../support/browser';
 import { CHROMIUM, openChromium } from '../support/chromium';
 import {
@@ -140,6 +140,45 @@ async function signedIn(): Promise<Tab> {
   await tab.page.getByRole('navigation', { name: 'Pages' }).waitFor();
   return tab;
 }
+
+/** The operations that a page asks the API for, without their queries; the same one may be several. */
+function askedBy(page: Page): string[] {
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url());
+    if (pathname.startsWith('/api/v1/')) asked.push(pathname.slice('/api/v1'.length));
+  });
+  return asked;
+}
+
+testWith(
+  CHROMIUM,
+  'the page of a destination asks for its health once, beside the destination, and not for the ' +
+    'overview of all; folded numbers are no rows',
+  async () => {
+    const tab = await signedIn();
+    const { page } = tab;
+    await page.goto(`${stage.system.controlUrl}/connect`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const own = `/destinations/${subjects.destination}`;
+    let held: Route | undefined;
+    await page.route(`**/api/v1${own}`, (route) => void (held = route), { times: 1 });
+    const asked = askedBy(page);
+    await page.goto(`${stage.system.controlUrl}${own}`);
+    await eventually(() => expect(asked).toContain(`${own}/health`));
+    await eventually(() => expect(held).toBeDefined());
+    await held!.continue();
+    await page.getByText('As a table').waitFor();
+    expect(asked.filter((path) => path === `${own}/health`)).toHaveLength(1);
+    expect(asked).not.toContain('/overview');
+    const rows = page.getByRole('region', { name: 'Deliveries over time' }).getByRole('row');
+    expect(await rows.count()).toBe(0);
+    await page.getByText('As a table').click();
+    await rows.first().waitFor();
+    await tab.close();
+  },
+  MINUTES,
+);
 
 testWith(
   CHROMIUM,

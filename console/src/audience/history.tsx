@@ -1,9 +1,11 @@
-import { SegmentedControl, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { useRead } from '../lib/api';
-import { sinceOf } from '../lib/series';
+import { sinceOf, stepSecondsOf } from '../lib/series';
+import { LONG_SPANS, spanNamed, USUAL_SPAN } from '../lib/spans';
 import { count } from '../lib/labels';
 import { type Filters, Pager } from '../ui/filters';
+import { SpanChoice } from '../ui/span-choice';
 import { Listed, number, Section, Table, Unread, Waiting, When } from '../ui/ui';
 import { text } from '../texts';
 
@@ -25,20 +27,10 @@ interface Props {
 }
 
 const LOOK_AGAIN_MS = 10_000;
-const MINUTE_MS = 60_000;
-const DAY_MS = 1_440 * MINUTE_MS;
-/** The span of an address without one, or with one that is not known. */
-const DAY = { value: '24h', label: words.last24Hours, ms: DAY_MS, stepSeconds: 900 };
-const SPANS = [
-  { value: '1h', label: words.lastHour, ms: 60 * MINUTE_MS, stepSeconds: 60 },
-  DAY,
-  { value: '7d', label: words.last7Days, ms: 7 * DAY_MS, stepSeconds: 7_200 },
-  { value: '90d', label: words.last90Days, ms: 90 * DAY_MS, stepSeconds: 86_400 },
-];
 
 export function SizeOverTime({ kind, id, filters }: Props) {
-  const asked = filters.get('span');
-  const { value: chosen, ms, stepSeconds } = SPANS.find(({ value }) => value === asked) ?? DAY;
+  const { value: chosen, ms } = spanNamed(filters.get('span'), LONG_SPANS);
+  const stepSeconds = stepSecondsOf(ms);
   const since = sinceOf(ms, Date.now(), stepSeconds * 1_000);
   const read = useRead(
     `GET /${kind}/{id}/sizes`,
@@ -46,17 +38,18 @@ export function SizeOverTime({ kind, id, filters }: Props) {
     { every: LOOK_AGAIN_MS, keep: true },
   );
   return (
-    <section aria-label={words.size}>
+    <section aria-label={words.usersOverTime}>
       <Stack gap="sm">
         <div className="row spread">
-          <h2>{words.size}</h2>
-          <SegmentedControl
-            size="xs"
-            aria-label={words.time}
-            data={SPANS.map(({ value, label }) => ({ value, label }))}
-            value={chosen}
-            onChange={(value) => filters.set('span', value === DAY.value ? '' : value)}
-          />
+          <h2>{words.usersOverTime}</h2>
+          <div className="row">
+            <SpanChoice
+              size="xs"
+              spans={LONG_SPANS}
+              value={chosen}
+              onChange={(name) => filters.set('span', name === USUAL_SPAN ? '' : name)}
+            />
+          </div>
         </div>
         {read.data && !read.error ? (
           <Suspense fallback={<Waiting for={words.chart} />}>

@@ -1,5 +1,6 @@
 import { LineChart } from '@mantine/charts';
 import { type Sizes } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { sizeSteps } from '../lib/series';
 import { count } from '../lib/labels';
 import { ACCESSIBLE, byTime, Figure, LOOK, ROOM, WHOLE } from '../ui/charts';
@@ -24,17 +25,18 @@ interface Props {
 export function SizeChart({ sizes, span }: Props) {
   const steps = sizeSteps(sizes, span, Date.now());
   const points = steps.map(({ at, members }) => ({ at, [words.users]: members }));
-  const all = sizes.map(({ members }) => members);
+  // What the line shows: a size within a step may have been larger for a moment.
+  const shown = compact(steps.map(({ members }) => members ?? undefined));
   const says =
-    all.length === 0
+    shown.length === 0
       ? words.noCounts
       : words.summary(
-          words.counted(all.at(-1) ?? 0),
-          count(Math.min(...all)),
-          count(Math.max(...all)),
+          words.counted(shown.at(-1) ?? 0),
+          count(Math.min(...shown)),
+          count(Math.max(...shown)),
         );
   return (
-    <Figure title={words.usersOverTime} says={says} isEmpty={all.length === 0}>
+    <Figure says={says} isEmpty={shown.length === 0}>
       <LineChart
         {...LOOK}
         {...byTime(steps, span.stepSeconds)}
@@ -42,7 +44,7 @@ export function SizeChart({ sizes, span }: Props) {
         data={points}
         series={SERIES}
         curveType="stepAfter"
-        withDots={steps.filter(({ members }) => members !== null).length <= MOST_DOTS}
+        withDots={shown.length <= MOST_DOTS}
         dotProps={{ r: 2 }}
         valueFormatter={count}
         yAxisProps={WHOLE}

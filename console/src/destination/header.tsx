@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Destination, type DestinationHealth } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
-import { useChange, useRead } from '../lib/api';
-import { capitalized, clock, count, stateInWords } from '../lib/labels';
+import { useChange } from '../lib/api';
+import { absolute, capitalized, clock, count, stateInWords } from '../lib/labels';
 import { useMay } from '../lib/session';
 import { MoreMenu } from '../ui/more-menu';
 import { Failure, LinkButton, Pill, Question } from '../ui/ui';
@@ -20,7 +20,7 @@ const words = text.destination.header;
 interface Props {
   destination: Destination;
   etag: string;
-  /** undefined: not read yet */
+  /** of the last day; undefined: not read yet */
   health: DestinationHealth | undefined;
   onChanged: (response: { data: Destination; etag: string | undefined }) => void;
 }
@@ -43,7 +43,7 @@ function State({ of: health }: { of: DestinationHealth }) {
   const name = capitalized(stateInWords(state));
   const cause = troubleInWords(health);
   const at = (
-    <time dateTime={stateSince} title={stateSince}>
+    <time dateTime={stateSince} title={absolute(stateSince, Date.now())}>
       {clock(stateSince, Date.now())}
     </time>
   );
@@ -58,8 +58,8 @@ function State({ of: health }: { of: DestinationHealth }) {
 export function Actions({ destination, etag, health, onChanged }: Props) {
   const { id, name, paused } = destination;
   const [dialog, setDialog] = useState<Dialog>();
-  const row = useRow(id);
-  const waiting = row && row.waiting + row.retrying + row.held;
+  const waiting = health?.waiting;
+  const dead = health?.series.reduce((sum, step) => sum + step.dead, 0) ?? 0;
   const may = useRights();
   const change = useChange('PATCH /destinations/{id}', {
     onDone: onChanged,
@@ -68,7 +68,7 @@ export function Actions({ destination, etag, health, onChanged }: Props) {
   });
   // Without If-Match: a stop applies regardless of other changes.
   const set = (body: { enabled?: boolean; paused?: boolean }) => change.mutate({ id, body });
-  const fitting = health && actionFor(health.state, row?.dead ?? 0);
+  const fitting = health && actionFor(health.state, dead);
   const items = itemsOf({
     destination,
     waiting,
@@ -92,7 +92,7 @@ export function Actions({ destination, etag, health, onChanged }: Props) {
       )}
       {may.replay && (
         <LinkButton primary={fitting === 'replay'} to={`/replays?destination=${id}`}>
-          {fitting === 'replay' ? words.replayDead(count(row?.dead ?? 0)) : words.replay}
+          {fitting === 'replay' ? words.replayDead(count(dead)) : words.replay}
         </LinkButton>
       )}
       {items.length > 0 && (
@@ -248,16 +248,6 @@ function Questions({ destination, etag, waiting, dialog, onClose, onDisable }: Q
       {remove.error && <Failure error={remove.error} what={text.ui.deletion.task} />}
     </>
   );
-}
-
-/** Reads the destination's row of the overview: what waits now, and what is dead of one day. */
-function useRow(destination: string) {
-  const read = useRead(
-    'GET /overview',
-    { query: { destination, ids: destination } },
-    { keep: true, every: 10_000 },
-  );
-  return read.data?.data.data[0];
 }
 
 function waitingInWords(waiting: number | undefined): string {

@@ -1,11 +1,13 @@
-import { Button, SegmentedControl, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { count, causeInWords, latency, perMinuteInWords, rateInWords } from '../lib/labels';
 import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
+import { spanNamed, USUAL_SPAN } from '../lib/spans';
 import { Marks, useMarks } from '../ui/marks';
+import { SpanChoice } from '../ui/span-choice';
 import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
 import { Tile } from '../ui/tile';
 import { number, Pill, Table, TextLink, Unread, Waiting as Loading, When } from '../ui/ui';
@@ -23,23 +25,18 @@ const DestinationCharts = lazy(() =>
 );
 const StepTable = lazy(() => charts().then((module) => ({ default: module.StepTable })));
 
-const DAY_MS = 86_400_000;
-const SPANS = [
-  { value: '1h', label: words.lastHour, ms: DAY_MS / 24 },
-  { value: '24h', label: words.last24Hours, ms: DAY_MS },
-  { value: '7d', label: words.last7Days, ms: 7 * DAY_MS },
-];
-
 /**
  * The health of a destination: its state in words, its numbers over time, and its last attempts.
  */
 export function Health({ destination: id }: { destination: string }) {
-  const [span, setSpan] = useState('24h');
+  const [span, setSpan] = useState(USUAL_SPAN);
   const [zoom, setZoom] = useState<Range>();
-  const since = sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
+  const since = sinceOf(spanNamed(span).ms, Date.now());
+  // The header asks for the usual span too: one request answers both.
+  const query = span === USUAL_SPAN ? {} : { since };
   const read = useRead(
     'GET /destinations/{id}/health',
-    { id, query: zoom ? { ...zoom } : { since } },
+    { id, query: zoom ? { ...zoom } : query },
     { every: LOOK_AGAIN_MS, keep: true },
   );
   const endMs = zoom ? Date.parse(zoom.until) : Date.now();
@@ -59,20 +56,14 @@ export function Health({ destination: id }: { destination: string }) {
                 )}
             </p>
             <div className="row">
-              {zoom && (
-                <Button size="xs" variant="default" onClick={() => setZoom(undefined)}>
-                  {words.zoomOut}
-                </Button>
-              )}
-              <SegmentedControl
+              <SpanChoice
                 size="xs"
-                aria-label={words.time}
-                data={SPANS.map(({ value, label }) => ({ value, label }))}
                 value={span}
-                onChange={(value) => {
-                  setSpan(value);
+                onChange={(name) => {
+                  setSpan(name);
                   setZoom(undefined);
                 }}
+                onZoomOut={zoom && (() => setZoom(undefined))}
               />
             </div>
           </div>

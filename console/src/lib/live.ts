@@ -12,7 +12,8 @@ import { withNew, withPast } from './merge';
 
 export type { SourceEvent };
 
-const PAST = 50;
+/** If there were fewer, there are no others. */
+export const PAST = 50;
 
 interface Live {
   events: SourceEvent[];

@@ -17,7 +17,7 @@ export interface Mark {
 type NoticeRow = Pick<Notice, 'at' | 'kind' | 'name' | 'destination'>;
 type ChangeRow = Pick<Audit['data'][number], 'at' | 'action' | 'name' | 'entry' | 'version'>;
 
-/** Returns the marks of a part of the time, the newest first. */
+/** Returns the marks of a part of the time in order, as a chart shows them. */
 export function marksOf(
   { notices, changes }: { notices: readonly NoticeRow[]; changes: readonly ChangeRow[] },
   { since, until }: Pick<Range, 'since'> & { until: string | undefined },
@@ -44,7 +44,7 @@ export function marksOf(
   const [from, to] = [Date.parse(since), until === undefined ? Infinity : Date.parse(until)];
   return marks
     .filter(({ at }) => Date.parse(at) >= from && Date.parse(at) < to)
-    .sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+    .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
 /** Returns the steps that have a mark. One with a notice is marked by it. */

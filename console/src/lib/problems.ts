@@ -13,6 +13,14 @@ export function sayProblem(error: unknown): string {
 }
 
 /**
+ * Splits a message of the API. Every second part is a name of a field, which the message has between
+ * backticks.
+ */
+export function partsOf(message: string): string[] {
+  return message.split(/`([^`]+)`/);
+}
+
+/**
  * Returns whether control reports a missing session. Control rate-limits only requests without a
  * session, by their address, which may be a proxy's for many people. Any other 429 comes from a
  * proxy.

@@ -1,6 +1,6 @@
 import { type Event } from '../../../shared/api/operations';
 
-/** Counts the last calls of a source in steps of time, and why some were rejected. Pure. */
+/** Counts the last calls: those of a minute, or in steps of time and why some were rejected. Pure. */
 
 type Call = Pick<Event, 'at' | 'accepted' | 'message'>;
 
@@ -15,6 +15,28 @@ interface RecentCalls extends Step {
   steps: Step[];
   /** the most frequent first */
   reasons: { reason: string; count: number }[];
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Counts the calls of the last minute.
+ * @param calls the newest first
+ * @param areAll there are no others
+ * @returns `isLeast`: there may be more
+ */
+export function lastMinute(
+  calls: readonly Pick<Event, 'at' | 'accepted'>[],
+  areAll: boolean,
+  nowMs: number,
+): Step & { isLeast: boolean } {
+  const recent = calls.filter(({ at }) => nowMs - Date.parse(at) < MINUTE_MS);
+  const accepted = recent.filter((call) => call.accepted).length;
+  return {
+    accepted,
+    rejected: recent.length - accepted,
+    isLeast: !areAll && recent.length === calls.length,
+  };
 }
 
 /** @returns undefined without calls */

@@ -117,6 +117,14 @@ const TICK_SECONDS = [
   ...[1, 2, 7].map((days) => days * DAY_SECONDS),
 ];
 const MOST_TIME_TICKS = 8;
+/** Of a line, whose points are narrower than bars. */
+const MOST_POINTS = 96;
+
+/** Returns the length of the steps that show a time as a line, in seconds. */
+export function stepSecondsOf(spanMs: number): number {
+  const least = spanMs / 1_000 / MOST_POINTS;
+  return TICK_SECONDS.find((each) => each >= least) ?? DAY_SECONDS;
+}
 
 interface TimeTick {
   at: string;

@@ -1,6 +1,9 @@
 import { parseDuration } from '../../../shared/model/time';
 
-/** Times of filters: a span that ends now, such as `1h`, or a date. Pure. */
+/**
+ * Times of filters: a span that ends now, such as `1h`, or a date. A date without a time begins in the
+ * time zone of the browser, as all times that are shown. Pure.
+ */
 
 /** `1h` → ms; undefined: it is no span of time */
 export function spanMs(value: string): number | undefined {
@@ -9,6 +12,8 @@ export function spanMs(value: string): number | undefined {
 }
 
 const MINUTE_MS = 60_000;
+/** By itself, the language takes it for a time in UTC. */
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
  * Returns the time of a filter for the API: a span ends now, rounded to the minute so that requests
@@ -19,6 +24,6 @@ export function timeOf(value: string, nowMs: number): string {
   if (span !== undefined) {
     return new Date(Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - span).toISOString();
   }
-  const ms = Date.parse(value);
+  const ms = Date.parse(DAY.test(value) ? `${value}T00:00` : value);
   return Number.isNaN(ms) ? value : new Date(ms).toISOString();
 }

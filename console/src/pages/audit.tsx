@@ -1,4 +1,4 @@
-import { Checkbox } from '@mantine/core';
+import { NativeSelect } from '@mantine/core';
 import { compact, defined } from '../../../shared/collections/defined';
 import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { type Audit as Response } from '../../../shared/api/operations';
@@ -18,7 +18,6 @@ import { useMay } from '../lib/session';
 import { timeOf } from '../lib/times';
 import { personInWords, placeOf, roleInWords, stateInWords } from '../lib/labels';
 import {
-  ChoiceFilter,
   FilterBar,
   type Filters,
   Pager,
@@ -38,14 +37,13 @@ const FILTERS = ['kind', 'entry', 'by', 'sessions', 'after'] as const;
 export function Audit() {
   const filters = useFilters();
   const admin = useMay('GET /audit');
-  // Otherwise the sessions of a busy day hide what changed.
-  const withSessions = filters.get('sessions') === 'true' || filters.get('kind') === 'session';
   const time = (name: 'since' | 'until') =>
     filters.get(name) === '' ? undefined : timeOf(filters.get(name), Date.now());
   const query = {
     ...filters.query(FILTERS),
     ...defined({ since: time('since'), until: time('until') }),
-    sessions: withSessions ? ('true' as const) : ('false' as const),
+    // Otherwise the sessions of a busy day hide what changed.
+    sessions: kindOf(filters) === '' ? ('false' as const) : ('true' as const),
     total: 'true' as const,
   };
   const read = useRead('GET /audit', { query }, { enabled: admin, keep: true });
@@ -53,7 +51,7 @@ export function Audit() {
   return (
     <Page title={words.audit}>
       <FilterBar filters={filters} label={words.filter}>
-        <ChoiceFilter filters={filters} name="kind" label={words.kind} options={AUDIT_KINDS} />
+        <KindFilter filters={filters} />
         <ByFilter filters={filters} />
         <TextFilter
           key={filters.get('entry')}
@@ -62,14 +60,6 @@ export function Audit() {
           label={words.entryId}
         />
         <TimeFilter filters={filters} of="changes" />
-        <Checkbox
-          className="level"
-          label={words.withSessions}
-          checked={withSessions}
-          // A list of sign-ins without them would be empty.
-          disabled={filters.get('kind') === 'session'}
-          onChange={(event) => filters.set('sessions', event.target.checked ? 'true' : '')}
-        />
       </FilterBar>
       <Listed
         read={read}
@@ -110,6 +100,33 @@ function ChangeTable({ changes }: { changes: readonly Change[] }) {
         <Row key={`${change.entry}-${change.version ?? change.at}`} change={change} />
       ))}
     </Table>
+  );
+}
+
+const EVERY_KIND = 'every';
+
+/** Returns the chosen kind; empty: all but sessions. */
+function kindOf(filters: Filters): string {
+  const every = filters.get('sessions') === 'true' ? EVERY_KIND : '';
+  return filters.get('kind') || every;
+}
+
+function KindFilter({ filters }: { filters: Filters }) {
+  const choose = (value: string) =>
+    filters.setAll(
+      value === EVERY_KIND ? { kind: '', sessions: 'true' } : { kind: value, sessions: '' },
+    );
+  return (
+    <NativeSelect
+      label={words.kind}
+      data={[
+        { value: '', label: words.allButSessions },
+        { value: EVERY_KIND, label: words.allWithSessions },
+        ...AUDIT_KINDS.map((value) => ({ value, label: stateInWords(value) })),
+      ]}
+      value={kindOf(filters)}
+      onChange={(event) => choose(event.target.value)}
+    />
   );
 }
 

@@ -1,6 +1,6 @@
 import { Stack } from '@mantine/core';
 import { useParams } from 'react-router';
-import { type Destination } from '../../../shared/api/operations';
+import { type Destination, type DestinationHealth } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
 import { DeliveryList } from '../deliveries/list';
 import { EditForm } from '../destination/edit-form';
@@ -18,12 +18,19 @@ import { text } from '../texts';
 
 const words = text.setup.destination;
 
+const LOOK_AGAIN_MS = 10_000;
 const WITHIN = { name: words.destinations, to: '/destinations' };
 
 /** One destination in tabs, under a header with its state and what can be done about it. */
 export function DestinationPage() {
   const { id = '' } = useParams();
   const read = useRead('GET /destinations/{id}', { id });
+  // Both at once: most of the page is the health.
+  const health = useRead(
+    'GET /destinations/{id}/health',
+    { id, query: {} },
+    { every: LOOK_AGAIN_MS },
+  );
   if (!read.data || read.error) {
     return (
       <Page title={words.destination} within={WITHIN}>
@@ -32,39 +39,27 @@ export function DestinationPage() {
     );
   }
   const { data: destination, etag = '' } = read.data;
-  return <Loaded key={id} destination={destination} etag={etag} />;
+  return <Loaded key={id} destination={destination} etag={etag} health={health.data?.data} />;
 }
 
 interface Props {
   destination: Destination;
   etag: string;
+  /** undefined: not read yet */
+  health: DestinationHealth | undefined;
 }
 
-const LOOK_AGAIN_MS = 10_000;
-
-function Loaded({ destination, etag }: Props) {
+function Loaded({ destination, etag, health }: Props) {
   const { id } = destination;
   const { tab = '' } = useParams();
   const mayChange = useMay('PATCH /destinations/{id}');
-  const health = useRead(
-    'GET /destinations/{id}/health',
-    { id, query: {} },
-    { every: LOOK_AGAIN_MS, keep: true },
-  );
   const { begun, restart, beside } = useBegun({ data: destination, etag });
   return (
     <Page
       title={destination.name}
       within={WITHIN}
-      state={<Standing destination={destination} health={health.data?.data} />}
-      actions={
-        <Actions
-          destination={destination}
-          etag={etag}
-          health={health.data?.data}
-          onChanged={beside}
-        />
-      }
+      state={<Standing destination={destination} health={health} />}
+      actions={<Actions destination={destination} etag={etag} health={health} onChanged={beside} />}
       tabs={<Parts id={id} />}
     >
       {tab === '' && (

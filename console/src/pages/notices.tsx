@@ -203,12 +203,13 @@ function Count({ notice: { kind, count, deliveries } }: { notice: Notice }) {
 }
 
 function Facts({ notice }: { notice: Notice }) {
-  const { endedAt, kind, failures, error, followedBy, destinationDeleted } = notice;
+  const { endedAt, expiresAt, kind, failures, error, followedBy, destinationDeleted } = notice;
   const isCounted = kind === 'dead_letters' || kind === 'partly_delivered';
   const isLasting = (LASTING_KINDS as readonly string[]).includes(kind);
   return (
     <>
       {noticeInWords(notice, Date.now())}{' '}
+      {expiresAt !== null && <>{words.expires(<When at={expiresAt} exact />)}</>}
       {kind === 'failing' && endedAt !== null && <>{words.resolvedAt(<When at={endedAt} />)}</>}
       {kind === 'failing' && endedAt === null && `${words.failedAttempts(failures)}. `}
       {followedBy !== null && words.followed}

@@ -1,7 +1,7 @@
-import { Button, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { type ReactNode } from 'react';
 import { type Calls, type Overview as Response } from '../../../shared/api/operations';
-import { compact, defined } from '../../../shared/collections/defined';
+import { defined } from '../../../shared/collections/defined';
 import { causeOf, needsAttention, pendingOf } from '../../../shared/model/attention';
 import { useRead } from '../lib/api';
 import { headlineOf } from '../lib/headline';
@@ -15,8 +15,10 @@ import {
 } from '../lib/labels';
 import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
+import { spanNamed, USUAL_SPAN } from '../lib/spans';
 import { EntryFilter } from '../ui/entry-picker';
 import { type Filters, useFilters } from '../ui/filters';
+import { SpanChoice } from '../ui/span-choice';
 import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
 import { Charts } from '../ui/time-charts';
 import { Tile } from '../ui/tile';
@@ -38,21 +40,13 @@ import { text } from '../texts';
 
 const words = text.watch.overview;
 
-const DAY_MS = 86_400_000;
-const SPANS: readonly { value: string; label: string; ms: number }[] = [
-  { value: '1h', label: words.lastHour, ms: 3_600_000 },
-  { value: '', label: words.last24Hours, ms: DAY_MS },
-  { value: '7d', label: words.last7Days, ms: 7 * DAY_MS },
-];
-
 /** The state of the system: in a sentence, where to act first, at a glance, and over time. */
 export function Overview() {
   const filters = useFilters();
   const admin = useMay('POST /destinations');
-  const span = filters.get('span');
+  const span = spanNamed(filters.get('span'));
   const zoom = zoomOf(filters.get('since'), filters.get('until'));
-  const since =
-    zoom?.since ?? sinceOf(SPANS.find(({ value }) => value === span)?.ms ?? DAY_MS, Date.now());
+  const since = zoom?.since ?? sinceOf(span.ms, Date.now());
   const until = zoom && { until: zoom.until };
   const query = { since, ...until, ...filters.query(['destination']) };
   const read = useRead('GET /overview', { query }, { every: 5_000, keep: true });
@@ -65,7 +59,7 @@ export function Overview() {
   // The empty page has its own button.
   const actions = empty ? undefined : (
     <>
-      <Choices filters={filters} zoomed={zoom !== undefined} />
+      <Choices filters={filters} span={span.value} zoomed={zoom !== undefined} />
       {admin && <LinkButton to="/connect">{words.connectIntegration}</LinkButton>}
     </>
   );
@@ -87,7 +81,7 @@ export function Overview() {
 }
 
 /** Chooses the time and the destination. */
-function Choices({ filters, zoomed }: { filters: Filters; zoomed: boolean }) {
+function Choices({ filters, span, zoomed }: { filters: Filters; span: string; zoomed: boolean }) {
   return (
     <form className="row" aria-label={words.show} onSubmit={(event) => event.preventDefault()}>
       <EntryFilter
@@ -97,23 +91,14 @@ function Choices({ filters, zoomed }: { filters: Filters; zoomed: boolean }) {
         all={words.allOfThem}
         kind="destinations"
       />
-      <SegmentedControl
-        aria-label={words.time}
-        data={compact([
-          zoomed ? { value: 'zoom', label: words.selectedInChart } : undefined,
-          ...SPANS.map(({ value, label }) => ({ value: value === '' ? '24h' : value, label })),
-        ])}
-        value={zoomed ? 'zoom' : filters.get('span') || '24h'}
-        onChange={(value) => {
-          if (value === 'zoom') return;
-          filters.go({ span: value === '24h' ? '' : value, since: '', until: '' });
-        }}
+      <SpanChoice
+        size="sm"
+        value={span}
+        onChange={(name) =>
+          filters.go({ span: name === USUAL_SPAN ? '' : name, since: '', until: '' })
+        }
+        onZoomOut={zoomed ? () => filters.go({ since: '', until: '' }) : undefined}
       />
-      {zoomed && (
-        <Button variant="default" onClick={() => filters.go({ since: '', until: '' })}>
-          {words.zoomOut}
-        </Button>
-      )}
     </form>
   );
 }

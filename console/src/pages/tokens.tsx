@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { type Operations, type Token } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { useChange, useRead } from '../lib/api';
+import { isoOfLocal } from '../lib/labels';
 import { type Role, useMay } from '../lib/session';
 import { Pager, useFilters } from '../ui/filters';
 import { Code } from '../ui/code';
@@ -155,7 +156,7 @@ function limitsOf(
 ): Pick<Operations['POST /tokens']['body'], 'expiresAt' | 'rights'> {
   const list = rights.split(/[\s,]+/).filter((right) => right !== '');
   return defined({
-    expiresAt: expires !== '' ? `${expires}T23:59:59Z` : undefined,
+    expiresAt: isoOfLocal(expires === '' ? '' : `${expires}T23:59:59`),
     rights: list.length > 0 ? (list as NonNullable<Token['rights']>) : undefined,
   });
 }

@@ -1,98 +1,168 @@
-import { Alert, Button, Checkbox, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import {
+  Alert,
+  Button,
+  Checkbox,
+  Group,
+  NativeSelect,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type ChangeEvent, useEffect, useState } from 'react';
+import { type ChangeEvent, type ReactNode, useEffect, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Replay } from '../../../shared/api/operations';
 import { useChange, useRead } from '../lib/api';
 import { count, stateInWords, TYPES } from '../lib/labels';
 import { EntryPicker } from '../ui/entry-picker';
 import { Failure } from '../ui/ui';
-import { bodyOf, REPLAYABLE, type Scope, scopeFor, scopeProblem, withFailedUrls } from './scope';
+import {
+  previewOf,
+  rateProblem,
+  REPLAYABLE,
+  replayOf,
+  type Scope,
+  scopeFor,
+  scopeProblem,
+  USUAL_RATE,
+  withFailedUrls,
+} from './scope';
 import { text } from '../texts';
 
 const words = text.replay.newReplay;
 
 /**
- * A replay begins with a count, so that the user sees how many deliveries it would send before it
- * sends any.
+ * A replay in three steps: what it sends, how many deliveries that is, and how fast they go. Nothing
+ * is sent before it is counted.
  */
 export function NewReplay({ destination }: { destination: string }) {
   const [scope, setScope] = useState(() => scopeFor(destination));
-  const navigate = useNavigate();
   const preview = useChange('POST /replays');
-  const start = useChange('POST /replays', {
-    onDone: ({ data }) => void navigate(`/replays/${data.id}`),
-  });
   const problem = scopeProblem(scope);
   const change = (next: Scope) => {
     setScope(next);
     // The count belongs to another scope.
     preview.reset();
   };
-  const counted = preview.data?.data;
+  const counted = useCount(preview.data?.data.id);
   return (
     <form
       className="card"
       aria-label={words.newReplay}
       onSubmit={(event) => {
         event.preventDefault();
-        preview.mutate({ body: bodyOf(scope, true) });
+        preview.mutate({ body: previewOf(scope) });
       }}
     >
-      <Stack>
-        <h2>{words.replayDeliveries}</h2>
-        <ScopeFields scope={scope} onChange={change} />
-        {problem !== undefined && <Text size="sm">{problem}.</Text>}
-        <Button
-          type="submit"
-          variant="default"
-          className="start"
-          loading={preview.isPending}
-          disabled={problem !== undefined}
-        >
-          {words.preview}
-        </Button>
-        {preview.error && <Failure error={preview.error} what={words.countTask} />}
-        {counted && (
-          <Preview
-            id={counted.id}
-            busy={start.isPending}
-            onStart={() => start.mutate({ body: bodyOf(scope, false) })}
-          />
-        )}
-        {start.error && <Failure error={start.error} what={words.startTask} />}
-      </Stack>
+      <h2>{words.replayDeliveries}</h2>
+      <ol className="numbered">
+        <Numbered nth={1} title={words.choose}>
+          <ScopeFields scope={scope} onChange={change} />
+        </Numbered>
+        <Numbered nth={2} title={words.countThem}>
+          {problem !== undefined && <Text size="sm">{problem}.</Text>}
+          <Group>
+            <Button
+              type="submit"
+              variant="default"
+              loading={preview.isPending}
+              disabled={problem !== undefined}
+            >
+              {words.preview}
+            </Button>
+            {preview.data && <Counted replay={counted} />}
+          </Group>
+          {preview.error && <Failure error={preview.error} what={words.countTask} />}
+        </Numbered>
+        <Numbered nth={3} title={words.sendThem}>
+          <Send scope={scope} asked={counted?.status === 'done' ? counted.asked : 0} />
+        </Numbered>
+      </ol>
     </form>
   );
 }
 
-function Preview({ id, busy, onStart }: { id: string; busy: boolean; onStart: () => void }) {
+interface NumberedProps {
+  nth: number;
+  title: string;
+  children: ReactNode;
+}
+
+function Numbered({ nth, title, children }: NumberedProps) {
+  return (
+    <li>
+      <h3>
+        <span className="step-mark" aria-hidden="true">
+          {nth}
+        </span>
+        {title}
+      </h3>
+      <Stack gap="sm">{children}</Stack>
+    </li>
+  );
+}
+
+/** Follows the replay that only counts. @returns undefined: there is none, or it is not read yet */
+function useCount(id: string | undefined): Replay | undefined {
   const read = useRead(
     'GET /replays/{id}',
-    { id },
-    { every: (last) => (last && isOver(last) ? false : 400) },
+    { id: id ?? '' },
+    { enabled: id !== undefined, every: (last) => (last && isOver(last) ? false : 400) },
   );
-  const replay = read.data?.data;
+  const replay = id === undefined ? undefined : read.data?.data;
   const over = replay !== undefined && isOver(replay);
   const queries = useQueryClient();
   useEffect(() => {
     // The list below shows the replay too.
     if (over) void queries.invalidateQueries({ queryKey: ['GET /replays'] });
   }, [over, queries]);
+  return replay;
+}
+
+function Counted({ replay }: { replay: Replay | undefined }) {
   if (!replay || !isOver(replay)) {
     return <Text role="status">{words.counting(replay ? count(replay.asked) : '')}</Text>;
   }
   if (replay.status === 'failed') {
     return <Alert color="red">{replay.error ?? words.countingFailed}</Alert>;
   }
+  return <Text role="status">{words.wouldBeSent(replay.asked)}</Text>;
+}
+
+interface SendProps {
+  scope: Scope;
+  /** how many deliveries were counted; 0: nothing to send, or not counted yet */
+  asked: number;
+}
+
+function Send({ scope, asked }: SendProps) {
+  const [rate, setRate] = useState(USUAL_RATE);
+  const navigate = useNavigate();
+  const start = useChange('POST /replays', {
+    onDone: ({ data }) => void navigate(`/replays/${data.id}`),
+  });
+  const problem = rateProblem(rate);
   return (
-    <Alert color="blue" role="status" title={words.wouldBeSent(replay.asked)}>
-      {replay.asked > 0 && (
-        <Button loading={busy} onClick={onStart}>
-          {words.replay(count(replay.asked))}
-        </Button>
-      )}
-    </Alert>
+    <>
+      <div className="filters">
+        <TextInput
+          inputMode="decimal"
+          label={words.rateLimit}
+          value={rate}
+          error={problem}
+          onChange={(event) => setRate(event.target.value)}
+        />
+      </div>
+      <Button
+        className="start"
+        loading={start.isPending}
+        disabled={asked === 0 || problem !== undefined}
+        onClick={() => start.mutate({ body: replayOf(scope, rate) })}
+      >
+        {asked === 0 ? words.replay : words.replayCounted(count(asked))}
+      </Button>
+      {start.error && <Failure error={start.error} what={words.startTask} />}
+    </>
   );
 }
 
@@ -114,8 +184,10 @@ function ScopeFields(props: FieldsProps) {
   const { scope, onChange } = props;
   return (
     <>
-      <Choices {...props} />
-      <Limits {...props} />
+      <div className="filters">
+        <Choices {...props} />
+        <Times {...props} />
+      </div>
       <Checkbox
         label={words.includeDelivered}
         checked={scope.includeDelivered}
@@ -142,7 +214,7 @@ function Choices({ scope, onChange }: FieldsProps) {
       onChange({ ...scope, [key]: event.target.value }),
   });
   return (
-    <div className="filters">
+    <>
       <EntryPicker
         kind="destinations"
         label={words.destination}
@@ -153,21 +225,20 @@ function Choices({ scope, onChange }: FieldsProps) {
       <NativeSelect label={words.from} data={ORIGINS} {...field('origin')} />
       <NativeSelect label={words.status} data={any(REPLAYABLE)} {...field('status')} />
       <NativeSelect label={words.type} data={any(TYPES)} {...field('type')} />
-    </div>
+    </>
   );
 }
 
-function Limits({ scope, onChange }: FieldsProps) {
-  const field = (key: 'from' | 'to' | 'maxPerSecond') => ({
+function Times({ scope, onChange }: FieldsProps) {
+  const field = (key: 'from' | 'to') => ({
     value: scope[key],
     onChange: (event: ChangeEvent<HTMLInputElement>) =>
       onChange({ ...scope, [key]: event.target.value }),
   });
   return (
-    <div className="filters">
+    <>
       <TextInput type="datetime-local" label={words.acceptedFrom} {...field('from')} />
       <TextInput type="datetime-local" label={words.acceptedBefore} {...field('to')} />
-      <TextInput inputMode="decimal" label={words.rateLimit} {...field('maxPerSecond')} />
-    </div>
+    </>
   );
 }

@@ -6,7 +6,7 @@ import { text } from '../texts';
 
 const words = text.replay.scope;
 
-/** The scope of a replay while the user chooses it, and the request to send. Pure. */
+/** What a replay sends while the user chooses it, how fast, and the requests. Pure. */
 
 type Body = Operations['POST /replays']['body'];
 
@@ -20,8 +20,10 @@ export interface Scope {
   type: string;
   includeDelivered: boolean;
   onlyFailedUrls: boolean;
-  maxPerSecond: string;
 }
+
+/** Deliveries per second, as the user types it. */
+export const USUAL_RATE = '200';
 
 export function scopeFor(destination: string): Scope {
   const rest = {
@@ -30,7 +32,6 @@ export function scopeFor(destination: string): Scope {
     status: '',
     type: '',
     includeDelivered: false,
-    maxPerSecond: '200',
   };
   return { destination, origin: 'dead_letters', onlyFailedUrls: false, ...rest };
 }
@@ -46,18 +47,29 @@ export function withFailedUrls(scope: Scope, onlyFailedUrls: boolean): Scope {
 export function scopeProblem(scope: Scope): string | undefined {
   if (scope.destination === '') return words.chooseDestination;
   const [from, to] = [isoOfLocal(scope.from), isoOfLocal(scope.to)];
-  if (from !== undefined && to !== undefined && from >= to) return words.startBeforeEnd;
-  const rate = Number(scope.maxPerSecond);
-  return Number.isFinite(rate) && rate > 0 && rate <= 10_000 ? undefined : words.rateProblem;
+  const isEmpty = from !== undefined && to !== undefined && from >= to;
+  return isEmpty ? words.startBeforeEnd : undefined;
 }
 
-export function bodyOf(scope: Scope, preview: boolean): Body {
+export function rateProblem(rate: string): string | undefined {
+  const perSecond = Number(rate);
+  return perSecond > 0 && perSecond <= 10_000 ? undefined : words.rateProblem;
+}
+
+/** Returns the request that counts what a replay would send. */
+export function previewOf(scope: Scope): Body {
+  return { ...bodyOf(scope), preview: true };
+}
+
+export function replayOf(scope: Scope, rate: string): Body {
+  return { ...bodyOf(scope), maxPerSecond: Number(rate) };
+}
+
+function bodyOf(scope: Scope): Body {
   const [from, to] = [isoOfLocal(scope.from), isoOfLocal(scope.to)];
   return {
     destination: scope.destination,
     origin: scope.origin,
-    preview,
-    maxPerSecond: Number(scope.maxPerSecond),
     ...defined({
       from,
       to,

@@ -1,12 +1,13 @@
 import { Button, Group, NativeSelect } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { defined } from '../../../shared/collections/defined';
-import { useLiveEvents } from '../lib/live';
-import { CALL_TYPES, stateInWords } from '../lib/labels';
+import { PAST, type SourceEvent, useLiveEvents } from '../lib/live';
+import { CALL_TYPES, count, stateInWords } from '../lib/labels';
+import { lastMinute } from '../lib/recent-calls';
 import { EventList } from '../ui/event-list';
 import { EntryFilter } from '../ui/entry-picker';
 import { ChoiceFilter, type Filters, TextFilter, useFilters } from '../ui/filters';
-import { Empty, Pill } from '../ui/ui';
+import { Empty, Pill, useBeat } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.debugger;
@@ -55,6 +56,7 @@ export function CallStream({ source, first }: Props) {
         >
           {held ? words.resume : words.pause}
         </Button>
+        {!held && <LastMinute events={events} areAll={skipped === 0 && events.length < PAST} />}
       </Group>
       {events.length === 0 && !filters.any ? (
         <Empty title={words.noEvents}>{first}</Empty>
@@ -65,6 +67,14 @@ export function CallStream({ source, first }: Props) {
       )}
     </>
   );
+}
+
+/** How many of the calls that the filters choose came lately. */
+function LastMinute({ events, areAll }: { events: readonly SourceEvent[]; areAll: boolean }) {
+  useBeat(5_000);
+  const { accepted, rejected, isLeast } = lastMinute(events, areAll, Date.now());
+  const says = words.lastMinute(count(accepted), count(rejected));
+  return <span className="quiet">{isLeast ? words.atLeast(says) : says}</span>;
 }
 
 function Verdict({ filters }: { filters: Filters }) {

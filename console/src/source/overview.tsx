@@ -5,7 +5,7 @@ import { count, rateInWords } from '../lib/labels';
 import { recentCalls } from '../lib/recent-calls';
 import { useMay } from '../lib/session';
 import { Tile } from '../ui/tile';
-import { Empty, LinkButton, Pill, Section, TextLink, Unread, When } from '../ui/ui';
+import { Empty, LinkButton, Pill, Said, Section, TextLink, Unread, When } from '../ui/ui';
 import { SourceEvents } from './events';
 import { rejectedShare } from './standing';
 import { text } from '../texts';
@@ -104,7 +104,7 @@ function RecentCalls({ id }: { id: string }) {
         <ul className="plain reasons" aria-label={words.reasons}>
           {reasons.slice(0, MOST_REASONS).map(({ reason, count: times }) => (
             <li key={reason}>
-              <span className="times">{words.times(count(times))}</span> {reason}
+              <span className="times">{words.times(count(times))}</span> <Said message={reason} />
             </li>
           ))}
         </ul>

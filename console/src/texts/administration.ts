@@ -17,7 +17,8 @@ export const administration = {
     who: 'Who',
     what: 'What',
     settingsToken: 'the admin token in the settings',
-    withSessions: 'With sign-ins',
+    allButSessions: 'all but sessions',
+    allWithSessions: 'all, with sessions',
     /** of sources, tokens and lists, and what no form shows */
     fields: {
       blockedEvents: 'Blocked events',
@@ -111,7 +112,7 @@ export const administration = {
     admin: 'admin: everything',
     newToken: 'New token',
     tokenName: 'Token name',
-    expiresHint: 'At the end of this day, UTC',
+    expiresHint: 'At the end of this day',
     rightsHint: 'Such as events:read, deliveries:read. Leave empty for all rights of the role',
     createToken: 'Create token',
     createTask: 'create the token',

@@ -52,12 +52,7 @@ export const audience = {
     syncIntervalHint: 'How often changes are sent to receivers: 1s to 24h',
   },
   history: {
-    lastHour: '1 h',
-    last24Hours: '24 h',
-    last7Days: '7 days',
-    last90Days: '90 days',
-    size: 'Size',
-    time: 'Time',
+    usersOverTime: 'Users over time',
     chart: 'the chart',
     sizes: 'size',
     syncs: 'Syncs',
@@ -106,7 +101,6 @@ export const audience = {
     counted: (n: number) => counted(n, 'user'),
     summary: (users: string, min: string, max: string) =>
       `${users} now; minimum ${min}, maximum ${max}`,
-    usersOverTime: 'Users over time',
   },
   status: {
     state: 'State',

@@ -181,13 +181,8 @@ export const destination = {
   health: {
     health: 'Health',
     theHealth: 'the health',
-    zoomOut: 'Zoom out',
     theCharts: 'the charts',
     overTime: 'Over time',
-    time: 'Time',
-    lastHour: '1 h',
-    last24Hours: '24 h',
-    last7Days: '7 days',
     lastError: (cause: ReactNode, when: ReactNode) => nodes`Last error: ${cause}, ${when}.`,
     successRate: 'Success rate',
     noAttempts: 'no attempts',

@@ -192,6 +192,12 @@ export const lib = {
     waypostNode: 'Node (Waypost)',
     waypostGo: 'Go (Waypost)',
   },
+  spans: {
+    hour: '1 h',
+    day: '24 h',
+    week: '7 days',
+    quarter: '90 days',
+  },
   problems: {
     unreachable: 'Waypost is unreachable. Is the control service running?',
   },

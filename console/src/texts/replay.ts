@@ -5,13 +5,17 @@ export const replay = {
   newReplay: {
     newReplay: 'New replay',
     replayDeliveries: 'Replay deliveries',
+    choose: 'Choose the deliveries',
+    countThem: 'Count them',
+    sendThem: 'Send them',
     preview: 'Preview',
     countTask: 'count the deliveries',
     startTask: 'start the replay',
     counting: (matched: string) => `Counting … ${matched}`,
     countingFailed: 'Counting failed',
     wouldBeSent: (n: number) => `${count(n)} ${n === 1 ? 'delivery' : 'deliveries'} would be sent`,
-    replay: (matched: string) => `Replay ${matched}`,
+    replay: 'Replay',
+    replayCounted: (matched: string) => `Replay ${matched}`,
     fromDeadLetters: 'dead letters',
     fromMessages:
       'all messages that Kafka keeps (7 days by default), also from before the destination existed',

@@ -69,7 +69,7 @@ export const ui = {
   },
   marks: {
     marks: 'Notices and changes',
-    more: (n: number) => `and ${counted(n, 'earlier one')}`,
+    earlier: (n: number) => counted(n, 'earlier one'),
   },
   savedViews: {
     saved: 'View saved in this browser',
@@ -110,6 +110,11 @@ export const ui = {
     attempts: (n: number) => counted(n, 'attempt'),
     deliveredFailed: (delivered: string, failed: string) =>
       `${delivered} delivered, ${failed} failed`,
+  },
+  spanChoice: {
+    time: 'Time',
+    selectedInChart: 'as selected',
+    zoomOut: 'Zoom out',
   },
   timeCharts: {
     calls: 'calls',

@@ -17,6 +17,9 @@ export const watch = {
     connectionLost: 'connection lost',
     events: (n: number) => counted(n, 'event'),
     notShown: (skipped: string) => `${skipped} not shown: too many arrived at once`,
+    lastMinute: (accepted: string, rejected: string) =>
+      `${accepted} accepted, ${rejected} rejected in the last minute`,
+    atLeast: (counts: string) => `at least ${counts}`,
     calls: 'Calls',
     noEvents: 'No calls yet',
     noneMatches: 'No call matches yet. New ones appear here as they come.',
@@ -177,6 +180,7 @@ export const watch = {
     acknowledgeNamed: (kind: string, name: string, id: string) =>
       `Acknowledge: ${kind}, ${name}, ${id}`,
     acknowledge: 'Acknowledge',
+    expires: (when: ReactNode) => nodes`Ends ${when}. `,
     resolvedAt: (when: ReactNode) => nodes`Resolved ${when}. `,
     failedAttempts: (n: number) => counted(n, 'failed attempt'),
     counts: {
@@ -197,18 +201,12 @@ export const watch = {
     overSince: (when: ReactNode) => nodes`Over since ${when}. `,
   },
   overview: {
-    lastHour: '1 h',
-    last24Hours: '24 h',
-    last7Days: '7 days',
     connectIntegration: 'Connect an integration',
     overview: 'Overview',
     theOverview: 'the overview',
     show: 'Show',
-    time: 'Time',
-    selectedInChart: 'as selected',
     destination: 'Destination',
     allOfThem: 'All destinations',
-    zoomOut: 'Zoom out',
     welcome: 'Welcome to Waypost',
     welcomeHint:
       'Connect an integration to send every message of your sources to your URLs, signed.',

@@ -46,7 +46,8 @@ export function byTime(steps: readonly { at: string }[], stepSeconds: number) {
 }
 
 interface FigureProps {
-  title: string;
+  /** absent: the heading above it names it */
+  title?: string;
   says: string;
   /** there is nothing to draw */
   isEmpty?: boolean;
@@ -58,7 +59,7 @@ export function Figure({ title, says, isEmpty = false, children }: FigureProps) 
   return (
     <figure className="card">
       <figcaption>
-        <span>{title}</span>
+        {title !== undefined && <span>{title}</span>}
         <Text size="sm" className="quiet" span>
           {says}
         </Text>

@@ -7,7 +7,7 @@ import { outcomeInWords, takersInWords } from '../lib/labels';
 import { lookAgainMs } from '../lib/look-again';
 import { useMay } from '../lib/session';
 import { JsonView } from './json-view';
-import { NameLink, Pill, TextLink, When } from './ui';
+import { NameLink, Pill, Said, TextLink, When } from './ui';
 import { text } from '../texts';
 
 const words = text.ui.eventList;
@@ -46,7 +46,11 @@ function EventItem({ of: event, source }: { of: SourceEvent; source: string }) {
             {userOf(event.call)} <bdi>{source}</bdi>
           </span>
           {event.destinations && <span className="quiet">{takersInWords(event.destinations)}</span>}
-          {event.message !== undefined && <span className="bad">{event.message}</span>}
+          {event.message !== undefined && (
+            <span className="bad">
+              <Said message={event.message} />
+            </span>
+          )}
           {event.warnings.map((warning) => (
             <span key={warning} className="bad">
               {words.warnings[warning]}

@@ -51,13 +51,14 @@ export function useMarks({ destination, since, until }: Asked): Mark[] {
 
 const SHOWN = 6;
 
-/** The newest marks in words. */
+/** The newest marks in words, in the order of the chart above. */
 export function Marks({ marks }: { marks: readonly Mark[] }) {
   if (marks.length === 0) return null;
-  const more = marks.length - SHOWN;
+  const earlier = marks.length - SHOWN;
   return (
     <ul className="marks" aria-label={words.marks}>
-      {marks.slice(0, SHOWN).map(({ at, kind, what, name, to }) => (
+      {earlier > 0 && <li className="quiet">{words.earlier(earlier)}</li>}
+      {marks.slice(-SHOWN).map(({ at, kind, what, name, to }) => (
         <li key={`${at} ${kind} ${what} ${name}`} className={`mark mark-${kind}`}>
           <time dateTime={at}>{clock(at, Date.now())}</time>{' '}
           <TextLink to={to}>
@@ -65,7 +66,6 @@ export function Marks({ marks }: { marks: readonly Mark[] }) {
           </TextLink>
         </li>
       ))}
-      {more > 0 && <li className="quiet">{words.more(more)}</li>}
     </ul>
   );
 }

@@ -1,5 +1,5 @@
 import { BarChart, type BarChartProps, LineChart } from '@mantine/charts';
-import { useRef } from 'react';
+import { useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Calls, type Overview } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
@@ -306,8 +306,21 @@ interface StepTableProps extends Pick<CountedProps, 'counted' | 'endMs' | 'only'
   calls?: Calls | undefined;
 }
 
-/** The numbers of all charts as a table, whose links work with the keyboard and on a phone. */
-export function StepTable({ counted, calls, endMs, only }: StepTableProps) {
+/**
+ * The numbers of all charts as a table, whose links work with the keyboard and on a phone. Folded it
+ * has no rows: they would be most of the page's elements.
+ */
+export function StepTable(props: StepTableProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details className="as-table" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{words.asTable}</summary>
+      {isOpen && <Steps {...props} />}
+    </details>
+  );
+}
+
+function Steps({ counted, calls, endMs, only }: StepTableProps) {
   const { stepSeconds } = counted;
   const known = (n: number | null | undefined) => (n == null ? '–' : count(n));
   const callsOf = new Map(calls?.series.map((step) => [Date.parse(step.at), step]));
@@ -317,40 +330,37 @@ export function StepTable({ counted, calls, endMs, only }: StepTableProps) {
     found ? [{ range: { since: at, until }, ...found }] : [],
   );
   return (
-    <details className="as-table">
-      <summary>{words.asTable}</summary>
-      <Table
-        label={words.deliveriesOverTime}
-        head={[
-          words.time,
-          ...(calls ? [number(words.accepted), number(words.rejected)] : []),
-          number(words.delivered),
-          number(words.dead),
-          number(words.failedAttempts),
-          number('p50'),
-          number('p95'),
-        ]}
-      >
-        {rows.map(({ at, range, delivered, dead, failedAttempts, latencyMs }) => (
-          <tr key={at}>
-            <td>
-              <TextLink to={listOf(only, range)}>{stepLabel(at, stepSeconds)}</TextLink>
-            </td>
-            {calls && (
-              <>
-                <td className="number">{known(callsOf.get(Date.parse(at))?.accepted)}</td>
-                <td className="number">{known(callsOf.get(Date.parse(at))?.rejected)}</td>
-              </>
-            )}
-            <td className="number">{link(range, delivered, 'delivered')}</td>
-            <td className="number">{link(range, dead, 'dead')}</td>
-            <td className="number">{count(failedAttempts)}</td>
-            <td className="number">{latency(latencyMs.p50)}</td>
-            <td className="number">{latency(latencyMs.p95)}</td>
-          </tr>
-        ))}
-      </Table>
-    </details>
+    <Table
+      label={words.deliveriesOverTime}
+      head={[
+        words.time,
+        ...(calls ? [number(words.accepted), number(words.rejected)] : []),
+        number(words.delivered),
+        number(words.dead),
+        number(words.failedAttempts),
+        number('p50'),
+        number('p95'),
+      ]}
+    >
+      {rows.map(({ at, range, delivered, dead, failedAttempts, latencyMs }) => (
+        <tr key={at}>
+          <td>
+            <TextLink to={listOf(only, range)}>{stepLabel(at, stepSeconds)}</TextLink>
+          </td>
+          {calls && (
+            <>
+              <td className="number">{known(callsOf.get(Date.parse(at))?.accepted)}</td>
+              <td className="number">{known(callsOf.get(Date.parse(at))?.rejected)}</td>
+            </>
+          )}
+          <td className="number">{link(range, delivered, 'delivered')}</td>
+          <td className="number">{link(range, dead, 'dead')}</td>
+          <td className="number">{count(failedAttempts)}</td>
+          <td className="number">{latency(latencyMs.p50)}</td>
+          <td className="number">{latency(latencyMs.p95)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

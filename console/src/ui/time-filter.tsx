@@ -1,7 +1,7 @@
 import { NativeSelect, Text, TextInput } from '@mantine/core';
 import { isoOfLocal, localOfIso } from '../lib/labels';
 import { timeOf } from '../lib/times';
-import { type Filters } from './filters';
+import { type Filters, type Named } from './filters';
 import { text } from '../texts';
 
 const words = text.ui.timeFilter;
@@ -32,7 +32,7 @@ interface Props {
   of: 'deliveries' | 'changes';
 }
 
-/** Several fields, which their place arranges. Those of deliveries have no labels beside them. */
+/** Several fields, which their place arranges: beside a search their labels are not visible. */
 export function TimeFilter({ filters, of }: Props) {
   const [since, until] = [filters.get('since'), filters.get('until')];
   const isSpan = until === '' && SPANS.some(({ value }) => value === since);
@@ -47,11 +47,10 @@ export function TimeFilter({ filters, of }: Props) {
   const { between, from, before } = words[of];
   const options = [...SPANS, { value: BETWEEN, label: between }];
   if (of === 'deliveries') options.push({ value: ENDED, label: words.endedBetween });
-  const isLabelled = of === 'changes';
   return (
     <>
       <NativeSelect
-        {...named(words.time, isLabelled)}
+        label={words.time}
         data={options}
         value={shown}
         onChange={(event) => choose(event.target.value)}
@@ -61,7 +60,6 @@ export function TimeFilter({ filters, of }: Props) {
           filters={filters}
           from={{ name: 'since', label: from }}
           before={{ name: 'until', label: before }}
-          isLabelled={isLabelled}
         />
       )}
       {shown === ENDED && (
@@ -69,48 +67,35 @@ export function TimeFilter({ filters, of }: Props) {
           filters={filters}
           from={{ name: 'endedSince', label: words.endedFrom }}
           before={{ name: 'endedUntil', label: words.endedBefore }}
-          isLabelled={isLabelled}
         />
       )}
     </>
   );
 }
 
-function named(label: string, isLabelled: boolean) {
-  return isLabelled ? { label } : { 'aria-label': label };
-}
-
 interface BetweenProps {
   filters: Filters;
   from: { name: string; label: string };
   before: { name: string; label: string };
-  isLabelled: boolean;
 }
 
-function Between({ filters, from, before, isLabelled }: BetweenProps) {
+function Between({ filters, from, before }: BetweenProps) {
   return (
     <>
-      <Moment filters={filters} {...from} isLabelled={isLabelled} />
-      <Moment filters={filters} {...before} isLabelled={isLabelled} />
-      <Text size="xs" className={isLabelled ? 'quiet level' : 'quiet'}>
+      <Moment filters={filters} {...from} />
+      <Moment filters={filters} {...before} />
+      <Text size="xs" className="quiet zone">
         {Intl.DateTimeFormat().resolvedOptions().timeZone}
       </Text>
     </>
   );
 }
 
-interface MomentProps {
-  filters: Filters;
-  name: string;
-  label: string;
-  isLabelled: boolean;
-}
-
-function Moment({ filters, name, label, isLabelled }: MomentProps) {
+function Moment({ filters, name, label }: Named) {
   const value = filters.get(name);
   return (
     <TextInput
-      {...named(label, isLabelled)}
+      label={label}
       type="datetime-local"
       value={value === '' ? '' : localOfIso(timeOf(value, Date.now()))}
       onChange={(event) => filters.set(name, isoOfLocal(event.target.value) ?? '')}

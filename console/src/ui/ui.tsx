@@ -2,7 +2,7 @@ import { Alert, Button, Group, Modal, Skeleton, Stack, Text, VisuallyHidden } fr
 import { type ReactNode, type Ref, useEffect, useRef, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { defined } from '../../../shared/collections/defined';
-import { fieldProblems, isMissing, sayProblem } from '../lib/problems';
+import { fieldProblems, isMissing, partsOf, sayProblem } from '../lib/problems';
 import { absolute, count, relative, stateInWords } from '../lib/labels';
 import { Icon } from './icons';
 import { text } from '../texts';
@@ -128,10 +128,13 @@ export function Failure({ error, what, missing, retry }: FailureProps) {
   return (
     <Alert color="red" title={title} role="alert">
       <Stack gap="sm" align="flex-start">
-        <Text size="sm">{sayProblem(error)}</Text>
+        <Text size="sm">
+          <Said message={sayProblem(error)} />
+        </Text>
         {[...fieldProblems(error)].map(([field, problem]) => (
           <Text key={field} size="sm">
-            {/^\d+$/.test(field) ? words.line(Number(field) + 1) : field}: {problem}
+            {/^\d+$/.test(field) ? words.line(Number(field) + 1) : field}:{' '}
+            <Said message={problem} />
           </Text>
         ))}
         {retry && (
@@ -142,6 +145,11 @@ export function Failure({ error, what, missing, retry }: FailureProps) {
       </Stack>
     </Alert>
   );
+}
+
+/** A message of the API, with the names of fields as code. */
+export function Said({ message }: { message: string }) {
+  return partsOf(message).map((part, i) => (i % 2 === 0 ? part : <code key={i}>{part}</code>));
 }
 
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
@@ -243,7 +251,7 @@ export function When({ at, exact = false }: { at: string | null; exact?: boolean
   useBeat(5_000);
   if (at === null) return <>–</>;
   return (
-    <time dateTime={at} title={at}>
+    <time dateTime={at} {...defined({ title: exact ? undefined : absolute(at, Date.now()) })}>
       {relative(at, Date.now())}
       {exact && <span className="quiet exact"> {absolute(at, Date.now())}</span>}
     </time>
@@ -260,7 +268,7 @@ export function At({ at }: { at: string }) {
 }
 
 /** Renders again at this interval: relative times grow stale. */
-function useBeat(everyMs: number): void {
+export function useBeat(everyMs: number): void {
   const [, setBeats] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => {

@@ -7,7 +7,6 @@ import {
   type Destination,
   type EncryptedWebhook,
 } from '../../../shared/model/config';
-import { isoTime } from '../../../shared/model/time';
 import { tlsEnds } from '../destinations/certificates';
 import { type Health, outageOf, unknownHealth } from '../health/destination-health';
 import { certificateEnds, type Fact } from '../health/facts';
@@ -297,13 +296,12 @@ function expiring(
         notice.expiresAt === at,
     );
     if (told) return [{ ...told, told }];
-    const error = `${origin}: ${what} ends at ${minuteInWords(at)}`;
     const begun: Trouble = {
       kind: 'certificate_expiring',
       destination: id,
       name,
       since: nowMs,
-      error,
+      error: `${origin}: ${what}`,
       origin,
       expiresAt: at,
     };
@@ -315,11 +313,6 @@ interface End {
   origin: string;
   what: string;
   at: number;
-}
-
-/** People read it: "2026-12-06 21:35 UTC". */
-function minuteInWords(ms: number): string {
-  return `${isoTime(ms).slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function endsOf(

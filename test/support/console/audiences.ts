@@ -109,10 +109,11 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       await page.getByRole('region', { name: 'Syncs' }).getByRole('row').nth(1).waitFor();
       await page.getByRole('radiogroup', { name: 'Time' }).getByText('7 days').click();
       await page.waitForURL(/span=7d/);
-      await page.getByRole('figure').getByText('Users over time').waitFor();
+      const size = page.getByRole('region', { name: 'Users over time' }).getByRole('figure');
+      await size.locator('svg').first().waitFor();
       await page.goto(page.url().replace('span=7d', 'span=unknown'));
       await page.getByRole('radio', { name: '24 h', checked: true }).waitFor({ state: 'attached' });
-      await page.getByRole('figure').getByText('Users over time').waitFor();
+      await size.locator('svg').first().waitFor();
       await isGoodEverywhere();
       const parts = page.getByRole('navigation', { name: 'Parts of this page' });
       await parts.getByRole('link', { name: 'Members' }).click();

@@ -24,7 +24,7 @@ describe('marks', () => {
     version,
   });
 
-  test('are the notices and changes of the time, the newest first', () => {
+  test('are the notices and changes of the time, in the order of the chart', () => {
     const found = marksOf(
       {
         notices: [notice('09:59'), notice('10:40'), notice('10:50', null)],
@@ -34,9 +34,9 @@ describe('marks', () => {
       { since: at('10:00'), until: at('11:00') },
     );
     expect(found.map(({ at: time, to }) => [time, to])).toEqual([
-      [at('10:50'), '/notices?kind=failing'],
-      [at('10:40'), '/notices?kind=failing&destination=dst_1'],
       [at('10:00'), '/audit?entry=dst_1'],
+      [at('10:40'), '/notices?kind=failing&destination=dst_1'],
+      [at('10:50'), '/notices?kind=failing'],
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { MAX_SHOWN, withNew, withPast } from '../../../console/src/lib/merge';
 import { groupsOf } from '../../../console/src/lib/notice-groups';
-import { fieldProblems, isSignedOut, sayProblem } from '../../../console/src/lib/problems';
+import { fieldProblems, isSignedOut, partsOf, sayProblem } from '../../../console/src/lib/problems';
 import { ingestAddress, snippetsFor } from '../../../console/src/lib/snippets';
 import { defined } from '../../../shared/collections/defined';
 import { addressWarning } from '../../../shared/model/address-warning';
@@ -20,7 +20,9 @@ import {
   sinceOf,
   sizeSteps,
   stepLabel,
+  stepSecondsOf,
 } from '../../../console/src/lib/series';
+import { LONG_SPANS, spanNamed } from '../../../console/src/lib/spans';
 import { readViews, removeView, saveView } from '../../../console/src/lib/views';
 import {
   absolute,
@@ -37,8 +39,10 @@ import {
   takersInWords,
 } from '../../../console/src/lib/labels';
 import {
-  bodyOf,
+  previewOf,
+  rateProblem,
   REPLAYABLE,
+  replayOf,
   scopeFor,
   scopeProblem,
   withFailedUrls,
@@ -191,6 +195,16 @@ describe('steps of a chart', () => {
     ]);
   });
 
+  test.each([
+    ['1h', 60],
+    ['24h', 900],
+    ['7d', 7_200],
+    ['90d', 86_400],
+    ['unknown', 900],
+  ])('of a line over %s have %d seconds', (name, seconds) => {
+    expect(stepSecondsOf(spanNamed(name, LONG_SPANS).ms)).toBe(seconds);
+  });
+
   test('are labelled with the time, and long steps with the day', () => {
     const at = new Date(2026, 0, 2, 3, 4).toISOString();
     expect(stepLabel(at, 60)).toBe('03:04');
@@ -216,6 +230,17 @@ test.each([
   ).toBe(expected);
 });
 
+test.each([
+  [
+    'A call needs `userId` or `anonymousId`.',
+    ['A call needs ', 'userId', ' or ', 'anonymousId', '.'],
+  ],
+  ['Nothing is named', ['Nothing is named']],
+  ['A ` alone is text', ['A ` alone is text']],
+])('every second part of the message %j is a name', (message, parts) => {
+  expect(partsOf(message)).toEqual(parts);
+});
+
 describe('the scope of a replay', () => {
   test('is sent with the chosen fields only', () => {
     const scope = {
@@ -224,21 +249,21 @@ describe('the scope of a replay', () => {
       type: 'track',
       includeDelivered: true,
     };
-    expect(bodyOf(scope, true)).toEqual({
+    const chosen = {
       destination: 'dst_1',
       origin: 'dead_letters',
-      preview: true,
-      maxPerSecond: 200,
       from: isoOfLocal('2026-01-01T00:00'),
       type: 'track',
       includeDelivered: true,
-    });
+    };
+    expect(previewOf(scope)).toEqual({ ...chosen, preview: true });
+    expect(replayOf(scope, '0.5')).toEqual({ ...chosen, maxPerSecond: 0.5 });
   });
 
   test('reads messages to send only to URLs that failed, as a dead letter failed at all', () => {
     const scope = withFailedUrls(scopeFor('dst_1'), true);
-    expect(bodyOf(scope, false)).toMatchObject({ origin: 'messages', onlyFailedUrls: true });
-    expect(bodyOf(withFailedUrls(scope, false), false)).not.toHaveProperty('onlyFailedUrls');
+    expect(previewOf(scope)).toMatchObject({ origin: 'messages', onlyFailedUrls: true });
+    expect(previewOf(withFailedUrls(scope, false))).not.toHaveProperty('onlyFailedUrls');
   });
 
   test('offers the statuses of ended deliveries, because the API refuses the others', () => {
@@ -248,10 +273,19 @@ describe('the scope of a replay', () => {
   test.each([
     [{ destination: '' }, 'destination'],
     [{ from: '2026-01-02T00:00', to: '2026-01-01T00:00' }, 'before'],
-    [{ maxPerSecond: 'fast' }, 'rate'],
-    [{ maxPerSecond: '0' }, 'rate'],
   ])('is refused with the change %j', (change, word) => {
     expect(scopeProblem({ ...scopeFor('dst_1'), ...change })).toContain(word);
+  });
+
+  test.each([
+    ['', false],
+    ['fast', false],
+    ['0', false],
+    ['0.5', true],
+    ['10000', true],
+    ['10001', false],
+  ])('may have the rate "%s": %s', (rate, isPossible) => {
+    expect(rateProblem(rate) === undefined).toBe(isPossible);
   });
 });
 

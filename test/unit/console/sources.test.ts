@@ -1,4 +1,4 @@
-import { recentCalls } from '../../../console/src/lib/recent-calls';
+import { lastMinute, recentCalls } from '../../../console/src/lib/recent-calls';
 import { actionFor, rejectedShare } from '../../../console/src/source/standing';
 
 describe('a source', () => {
@@ -26,7 +26,18 @@ describe('the last calls', () => {
     accepted: message === undefined,
     ...(message === undefined ? {} : { message }),
   });
-  const nowMs = Date.parse('2026-01-01T00:00:40.000Z');
+  const START = Date.parse('2026-01-01T00:00:00.000Z');
+  const nowMs = START + 40_000;
+
+  test.each([
+    ['those within it', [call(39), call(20, 'no user'), call(0)], 60_000, false, [1, 1, false]],
+    ['all of the list, of which there are no others', [call(39)], 40_000, true, [1, 0, false]],
+    ['at least all of the list', [call(39), call(20, 'no user')], 40_000, false, [1, 1, true]],
+    ['none', [], 40_000, true, [0, 0, false]],
+  ])('of a minute are counted: %s', (_, calls, afterMs, areAll, expected) => {
+    const { accepted, rejected, isLeast } = lastMinute(calls, areAll, START + afterMs);
+    expect([accepted, rejected, isLeast]).toEqual(expected);
+  });
 
   test('are counted in steps from the first until now, and by reason', () => {
     const calls = [
