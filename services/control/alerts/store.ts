@@ -114,10 +114,12 @@ function lookingFor(
     open === true ? 'ended_at is null' : undefined,
     destination === undefined ? undefined : `destination = ${param(destination)}`,
   ]);
-  const place = after && [`${param(after.at)}::bigint`, `${param(after.id)}::text`];
-  const before = place
-    ? [`at <= ${String(place[0])}`, `(at, id) < (${place.join(', ')})`]
-    : [];
+  const before: string[] = [];
+  if (after) {
+    const at = `${param(after.at)}::bigint`;
+    // An index by time can use the first condition only.
+    before.push(`at <= ${at}`, `(at, id) < (${at}, ${param(after.id)}::text)`);
+  }
   const fits = compact([
     ...found,
     open === false ? 'ended_at is not null' : undefined,

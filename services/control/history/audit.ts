@@ -125,20 +125,21 @@ function lookingFor(
     value === undefined ? undefined : `${column} = ${param(value)}`;
   // Each has an index. The first one finds the fewest.
   const found = compact([equal('entry', entry), equal('by_id', by), equal('kind', kind)]);
-  const position = positionOf(after);
-  const place = position && [
-    `${param(position.at)}::bigint`,
-    `${param(position.entry)}::text`,
-    `${param(position.version)}::int`,
-  ];
   const times = compact([
     since === undefined ? undefined : `at >= ${param(since)}::bigint`,
     until === undefined ? undefined : `at < ${param(until)}::bigint`,
-    // An index by time can use this condition only.
-    place && `at <= ${place[0]}`,
-    place && `(at, entry, version) < (${place.join(', ')})`,
   ]);
-  const fits = [...found, ...(sessions === false ? [`kind <> 'session'`] : [])];
+  const position = positionOf(after);
+  if (position) {
+    const at = `${param(position.at)}::bigint`;
+    const [inEntry, version] = [param(position.entry), param(position.version)];
+    // An index by time can use the first condition only.
+    times.push(
+      `at <= ${at}`,
+      `(at, entry, version) < (${at}, ${inEntry}::text, ${version}::int)`,
+    );
+  }
+  const fits = sessions === false ? [...found, `kind <> 'session'`] : found;
   return {
     newest: [
       `select kind, entry, version, at, action, name, by_id, by_name, by_role, changes
