@@ -87,7 +87,16 @@ const NONE: Filter[] = [
   { endedUntil: 1 },
 ];
 const STATUSES: Filter[] = (
-  ['waiting', 'retrying', 'held', 'pending', 'delivered', 'partly_delivered', 'dead', 'cancelled'] as const
+  [
+    'waiting',
+    'retrying',
+    'held',
+    'pending',
+    'delivered',
+    'partly_delivered',
+    'dead',
+    'cancelled',
+  ] as const
 ).map((status) => ({ status, paused: [] }));
 
 interface Plan {
@@ -177,7 +186,9 @@ describe.each(Object.keys(openings))('%s', (name) => {
   };
 
   const filters = [...ALL, ...NONE, ...STATUSES];
-  const pairs = filters.flatMap((one, i) => filters.slice(i + 1).map((other) => ({ ...one, ...other })));
+  const pairs = filters.flatMap((one, i) =>
+    filters.slice(i + 1).map((other) => ({ ...one, ...other })),
+  );
 
   test('a page of deliveries visits few rows, by each filter and each two', async () => {
     const found: object[] = [];

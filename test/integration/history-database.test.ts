@@ -805,7 +805,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await recordAudit(database, rows);
     await recordAudit(database, [...rows, row(3)]);
     const found = async (filter: AuditFilter, page = { limit: 10 }) =>
-      (await listAudit(database, filter, page)).rows.map(({ entry, version }) => `${entry}.${version}`);
+      (await listAudit(database, filter, page)).rows.map(
+        ({ entry, version }) => `${entry}.${version}`,
+      );
     expect(await found({})).toEqual(['src_1.3', 'src_1.2', 'tok_2.1', 'src_1.1']);
     expect(await found({ kind: 'token' })).toEqual(['tok_2.1']);
     expect(await found({ since: START + 2, until: START + 3 })).toEqual(['src_1.2']);

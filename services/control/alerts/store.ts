@@ -4,7 +4,13 @@ import { type DueNotice, type EndedNotice } from './decide';
 import { type Notice } from './notice';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { parameters, whereOf } from '../history/filter';
-import { countNewest, type Cursor, listNewest, type Looking, type NewestPage } from '../history/newest';
+import {
+  countNewest,
+  type Cursor,
+  listNewest,
+  type Looking,
+  type NewestPage,
+} from '../history/newest';
 
 /** Stores the decisions of alerts. */
 

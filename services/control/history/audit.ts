@@ -134,10 +134,7 @@ function lookingFor(
     const at = `${param(position.at)}::bigint`;
     const [inEntry, version] = [param(position.entry), param(position.version)];
     // An index by time can use the first condition only.
-    times.push(
-      `at <= ${at}`,
-      `(at, entry, version) < (${at}, ${inEntry}::text, ${version}::int)`,
-    );
+    times.push(`at <= ${at}`, `(at, entry, version) < (${at}, ${inEntry}::text, ${version}::int)`);
   }
   const fits = sessions === false ? [...found, `kind <> 'session'`] : found;
   return {

@@ -168,7 +168,9 @@ function commonOf({
   one: string | undefined;
 }): readonly string[] {
   if (statuses.length > 0 && status !== 'delivered') {
-    return destination === undefined ? statuses : statuses.map((each) => `${destination} and ${each}`);
+    return destination === undefined
+      ? statuses
+      : statuses.map((each) => `${destination} and ${each}`);
   }
   if (destination !== undefined) {
     return [attempted === true ? `${destination} and ${ATTEMPTED}` : destination];
@@ -188,7 +190,8 @@ function isStatus(status: DeliveryStatus): string {
 /** SQL: the failures of a status, or of a class of statuses. Successes have no index. */
 function failure({ from, to }: NonNullable<Filter['code']>): string | undefined {
   if (from < 300) return undefined;
-  const one = from === to ? `last_status = ${from}` : `last_status / 100 = ${Math.floor(from / 100)}`;
+  const one =
+    from === to ? `last_status = ${from}` : `last_status / 100 = ${Math.floor(from / 100)}`;
   return `${one} and last_status >= 300`;
 }
 
