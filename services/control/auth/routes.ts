@@ -40,8 +40,9 @@ export function sessionHandlers(access: Access, now: () => Date): HandlersOf<'se
     },
     'DELETE /session': async ({ req, res }) => {
       const session = sessionOf(access, req);
-      if (!session)
+      if (!session) {
         throw new Problem('not_found', 'The request has a token, and no session to end');
+      }
       const isWritten = await access.sessions.end(session);
       res.clearCookie(sessionCookie(req), cookieOptions(req));
       if (!isWritten) {
