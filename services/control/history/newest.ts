@@ -53,7 +53,7 @@ export async function listNewest<T extends Row>(
        from (${newestOf(looking, MOST_LOOKED)}) as newest
      ) as looked
      where nth <= ${MOST_LOOKED} and (fits or nth = ${MOST_LOOKED})
-     order by nth limit ${limit}`,
+     order by ${order} limit ${limit}`,
     params,
   );
   const last = rows.at(-1);
