@@ -9,7 +9,7 @@ import {
   durationField,
   durationText,
   flag,
-  list,
+  longList,
   pageParameters,
   patchOf,
   time,
@@ -172,7 +172,7 @@ export const ALERT_RESPONSES = {
   Alerts: alerts,
   RotatedAlerts: alerts.extend(rotated),
   Notice: notice,
-  Notices: list(notice),
+  Notices: longList(notice),
   AcknowledgedNotices: z.strictObject({
     ids: z.array(z.string()).meta({ description: 'The notices that nobody had acknowledged' }),
   }),

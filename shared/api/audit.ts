@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, list, pageParameters, time, timeParameter } from './fields';
+import { flag, longList, pageParameters, time, timeParameter } from './fields';
 import {
   ACT_KINDS,
   type Action,
@@ -33,7 +33,7 @@ const audit = z.strictObject({
   }),
 });
 
-export const AUDIT_RESPONSES = { Audit: list(audit) };
+export const AUDIT_RESPONSES = { Audit: longList(audit) };
 
 export const AUDIT_OPERATIONS = {
   'GET /audit': {

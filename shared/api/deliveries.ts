@@ -285,9 +285,16 @@ export const replayOneBody = z.strictObject({
 
 export const DELIVERY_RESPONSES = {
   Deliveries: list(delivery).extend({
-    searched: searchedTimes('All that is searchable between `since` and `until` was searched')
+    searched: searchedTimes(
+      'With `q`: all that is searchable between `since` and `until` was searched. Without it ' +
+        'false: `next` goes on with what is older',
+    )
       .optional()
-      .meta({ description: 'With `q`: the times of acceptance that the search covers' }),
+      .meta({
+        description:
+          'The times of acceptance that the page covers: with `q`, and if it ended before it was ' +
+          'full',
+      }),
   }),
   Delivery: delivery.extend({
     budget: z.strictObject({

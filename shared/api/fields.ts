@@ -109,6 +109,18 @@ export const searchedTimes = (complete: string) =>
     complete: z.boolean().meta({ description: complete }),
   });
 
+/** The times of a page of a list of the history. */
+export const searchedPage = searchedTimes(
+  'false: the page ended before it was full, and `next` goes on with what is older',
+);
+/** A page of a list that looks at a limited number of rows. */
+export const longList = <T extends z.ZodType>(item: T) =>
+  list(item).extend({
+    searched: searchedPage
+      .optional()
+      .meta({ description: 'The times that the page covers, if it ended before it was full' }),
+  });
+
 type PatchOf<T> = { [K in keyof T]?: undefined extends T[K] ? T[K] | null : T[K] };
 
 /**

@@ -68,6 +68,7 @@ import {
 } from '../../services/control/replays/store';
 import { type Job, newJob } from '../../services/control/replays/job';
 import { REPLAYED } from '../../shared/model/reasons';
+import { type Cursor } from '../../services/control/history/newest';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type Filter } from '../../services/control/history/filter';
@@ -81,7 +82,6 @@ import { type TablePartition } from '../../services/control/history/table-partit
 import { type DeliveryRow } from '../../services/control/history/delivery-row';
 import {
   countDeliveries,
-  type Cursor,
   countsBetween,
   countsInSteps,
   getDelivery,
@@ -201,7 +201,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   const record = (...events: (DeliveryEvent | CircuitEvent)[]) =>
     storeEvents(database, events, parts);
   const list = async (filter: Filter = {}, limit = 100) =>
-    (await listDeliveries(database, filter, { limit })).map(({ id }) => id);
+    (await listDeliveries(database, filter, { limit })).rows.map(({ id }) => id);
   const indexesOf = async (part: string) =>
     (
       await database.query('select 1 from pg_indexes where schemaname = $1 and tablename = $2', [
@@ -232,7 +232,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
   });
 
   /** of a partition, with its primary key */
-  const INDEXES = 16;
+  const INDEXES = 18;
   test('creates the indexes of a partition when complete, or immediately on a server', async () => {
     await record(anEvent());
     const [{ name: part }] = parts as [TablePartition];
@@ -269,7 +269,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const dead: Filter = { status: 'dead', ...range };
     const delivered: Filter = { status: 'delivered', counted: true, ...range };
     const found = async (filter: Filter) =>
-      (await listDeliveries(explained, filter, { limit: 50 })).map(({ id }) => id);
+      (await listDeliveries(explained, filter, { limit: 50 })).rows.map(({ id }) => id);
     expect(await found(dead)).toEqual([
       'dlv_29',
       'dlv_28',
@@ -282,7 +282,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await countDeliveries(explained, dead)).toEqual({ count: 7, exact: true });
     expect(await found(delivered)).toEqual(['dlv_27', 'dlv_24', 'dlv_21']);
     expect(await countDeliveries(explained, delivered)).toEqual({ count: 3, exact: true });
-    expect(plans).toEqual(Array(4).fill(expect.stringContaining('_by_ended')));
+    // Each counts these first.
+    expect(plans).toEqual(Array(8).fill(expect.stringContaining('_by_ended')));
   });
 
   test('finds attempted deliveries in an index, behind many that wait without an attempt', async () => {
@@ -298,8 +299,8 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     const filter: Filter = { destination: 'dst_1', attempted: true };
     const plans: string[] = [];
     const found = await listDeliveries(explaining(plans), filter, { limit: 3 });
-    expect(found.map(({ id }) => id)).toEqual(['dlv_4', 'dlv_3', 'dlv_2']);
-    expect(plans).toEqual([expect.stringMatching(/_by_destination.*Index Cond.*made > 0/)]);
+    expect(found.rows.map(({ id }) => id)).toEqual(['dlv_4', 'dlv_3', 'dlv_2']);
+    expect(plans).toEqual([expect.stringContaining('_by_attempted')]);
   });
 
   test('runs each migration once', async () => {
@@ -492,13 +493,17 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     });
 
     test('deliveries page by page, the newest first and each once', async () => {
-      const all = await listDeliveries(database, {}, { limit: 100 });
+      const { rows: all } = await listDeliveries(database, {}, { limit: 100 });
       const order = all.map(({ acceptedAt, id }) => `${acceptedAt} ${id}`);
       expect(order).toEqual([...order].sort().reverse());
       const paged: string[] = [];
       let after: { at: number; id: string } | undefined;
       for (;;) {
-        const page = await listDeliveries(database, { source: 'src_1' }, { limit: 4, after });
+        const { rows: page } = await listDeliveries(
+          database,
+          { source: 'src_1' },
+          { limit: 4, after },
+        );
         paged.push(...page.map(({ id }) => id));
         const last = page.at(-1);
         if (!last) break;
@@ -773,7 +778,9 @@ describe.each(Object.keys(kinds))('%s', (name) => {
         (await searchDeliveries(context, { query: 'needle', filter: {} }, { limit: 7, after }))
           .rows,
     );
-    const listed = await walk((after) => listDeliveries(database, {}, { limit: 7, after }));
+    const listed = await walk(
+      async (after) => (await listDeliveries(database, {}, { limit: 7, after })).rows,
+    );
     expect([searched, listed]).toEqual([[...ids].sort(), [...ids].sort()]);
   });
 
@@ -798,17 +805,19 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await recordAudit(database, rows);
     await recordAudit(database, [...rows, row(3)]);
     const found = async (filter: AuditFilter, page = { limit: 10 }) =>
-      (await listAudit(database, filter, page)).map(({ entry, version }) => `${entry}.${version}`);
+      (await listAudit(database, filter, page)).rows.map(
+        ({ entry, version }) => `${entry}.${version}`,
+      );
     expect(await found({})).toEqual(['src_1.3', 'src_1.2', 'tok_2.1', 'src_1.1']);
     expect(await found({ kind: 'token' })).toEqual(['tok_2.1']);
     expect(await found({ since: START + 2, until: START + 3 })).toEqual(['src_1.2']);
     expect(await found({ entry: 'src_1', by: 'tok_1' })).toEqual(['src_1.3', 'src_1.2', 'src_1.1']);
     const after = { at: START + 2, id: auditId(rows[1]!) };
-    expect((await listAudit(database, {}, { limit: 2, after })).map(auditId)).toEqual([
+    expect((await listAudit(database, {}, { limit: 2, after })).rows.map(auditId)).toEqual([
       'tok_2.1',
       'src_1.1',
     ]);
-    expect((await listAudit(database, { by: 'admin' }, { limit: 1 }))[0]).toEqual(rows[2]);
+    expect((await listAudit(database, { by: 'admin' }, { limit: 1 })).rows[0]).toEqual(rows[2]);
   });
 
   const scope = {
@@ -1341,14 +1350,14 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     await addNotices(database, [first, second]);
     await addNotices(database, [notice({ failures: 99 })]);
     const found = async (filter: NoticeFilter) =>
-      (await listNotices(database, filter, { limit: 9 })).map(({ id }) => id);
-    expect(await listNotices(database, {}, { limit: 9 })).toEqual([second, first]);
+      (await listNotices(database, filter, { limit: 9 })).rows.map(({ id }) => id);
+    expect((await listNotices(database, {}, { limit: 9 })).rows).toEqual([second, first]);
     expect(await found({ open: true })).toEqual(['ntc_1']);
     expect(
       await found({ open: false, kind: 'recovered', destination: 'dst_1', acknowledged: false }),
     ).toEqual(['ntc_2']);
     const after = { at: START + 1, id: 'ntc_2' };
-    expect(await listNotices(database, {}, { limit: 1, after })).toEqual([first]);
+    expect((await listNotices(database, {}, { limit: 1, after })).rows).toEqual([first]);
     expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_1', 'ntc_2']);
     await settleAlerts(database, [first], 'sent');
     expect((await dueNotices(database, 9)).map(({ id }) => id)).toEqual(['ntc_2']);

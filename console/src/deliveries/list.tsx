@@ -83,7 +83,9 @@ export function DeliveryList({ destination }: Props) {
       </div>
       <ViewTabs list="deliveries" filters={filters} tabs={TABS} />
       <Histogram filters={filters} destination={destination} />
-      {read.data?.data.searched && <Searched {...read.data.data.searched} />}
+      {read.data?.data.searched && (
+        <Searched {...read.data.data.searched} isText={'q' in query && query.q !== ''} />
+      )}
       {read.data && !read.error ? (
         <div className={destination === undefined ? '' : 'of-one'}>
           <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
@@ -127,12 +129,18 @@ function queryOf(filters: Filters, destination: string | undefined) {
   return { ...query, ...searched };
 }
 
-/** Says which part of the past a search covers. */
-function Searched({ from, to, complete }: NonNullable<Response['searched']>) {
+interface SearchedProps extends NonNullable<Response['searched']> {
+  /** a text was searched for */
+  isText: boolean;
+}
+
+/** Says which part of the past a search, or a page that is not full, covers. */
+function Searched({ from, to, complete, isText }: SearchedProps) {
+  const says = isText ? words.searched : words.lookedAt;
   return (
     <Text size="sm" className="quiet" role="status">
-      {words.searched(<When at={from} exact />, <When at={to} exact />)}
-      {!complete && words.moreMayMatch} {words.quotesHint}
+      {says(<When at={from} exact />, <When at={to} exact />)}
+      {isText && !complete && words.moreMayMatch} {isText && words.quotesHint}
     </Text>
   );
 }
@@ -156,7 +164,7 @@ function Found({ deliveries: { data: deliveries, next }, query, filters, total }
   const open = filters.get('open');
   const keys = useRowKeys(deliveries, open, (id) => filters.set('open', id));
   const rowsSeen = useReturn(deliveries.length > 0);
-  if (deliveries.length === 0) return <Nothing filters={filters} />;
+  if (deliveries.length === 0) return <Nothing filters={filters} isAll={next === null} />;
   const choose = (rows: readonly Row[], on: boolean) => {
     const selected = new Map(chosen);
     for (const row of rows) {
@@ -284,10 +292,11 @@ function focusRow(id: string): void {
   linkOf(rowOf(id))?.focus();
 }
 
-function Nothing({ filters }: { filters: Filters }) {
-  if (filters.any) {
+/** @param props.isAll no older ones follow on a next page */
+function Nothing({ filters, isAll }: { filters: Filters; isAll: boolean }) {
+  if (filters.any || !isAll) {
     return (
-      <Empty title={words.nothingMatches}>
+      <Empty title={isAll ? words.nothingMatches : words.nothingYet}>
         <Text>{words.fewerFilters}</Text>
         <TextLink to={lookupOf(filters)}>{words.lookUp}</TextLink>
       </Empty>

@@ -75,9 +75,12 @@ export const watch = {
     delivered: 'Delivered',
     list: 'deliveries',
     searched: (from: ReactNode, to: ReactNode) => nodes`Searched bodies from ${from} to ${to}.`,
+    lookedAt: (from: ReactNode, to: ReactNode) =>
+      nodes`Looked at deliveries from ${from} to ${to}. Older ones follow on the next page.`,
     moreMayMatch: ' More may match: narrow the time to search the rest.',
     quotesHint: '"A-17" in quotes finds exactly that value.',
     nothingMatches: 'Nothing matches',
+    nothingYet: 'Nothing found so far',
     noDeliveriesYet: 'No deliveries yet',
     fewerFilters: 'Try with fewer filters.',
     lookUp: 'Look for the event itself',

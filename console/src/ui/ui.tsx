@@ -69,7 +69,7 @@ export function Section({ title, children }: { title: string; children: ReactNod
 }
 
 interface ListedProps<T> extends Pick<UnreadProps, 'what'> {
-  read: ReadState & { data: { data: { data: T[] } } | undefined };
+  read: ReadState & { data: { data: { data: T[]; next?: string | null } } | undefined };
   /** in place of an empty list */
   empty: ReactNode;
   children: (items: T[]) => ReactNode;
@@ -78,8 +78,10 @@ interface ListedProps<T> extends Pick<UnreadProps, 'what'> {
 /** A list that is read. */
 export function Listed<T>({ read, what, empty, children }: ListedProps<T>) {
   if (!read.data || read.error) return <Unread read={read} what={what} />;
-  const { data } = read.data.data;
-  return data.length === 0 ? empty : children(data);
+  const { data, next = null } = read.data.data;
+  if (data.length > 0) return children(data);
+  // The page ended before it found anything.
+  return next === null ? empty : <Empty title={words.nothingYet} />;
 }
 
 interface UnreadProps {

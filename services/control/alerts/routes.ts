@@ -122,12 +122,14 @@ export function noticeHandlers(deps: NoticeDeps): HandlersOf<'notices'> {
         { limit, after, total },
         {
           read: (page) =>
-            history.ask(async (database) =>
-              presentAll(database, await listNotices(database, filter, page)),
-            ),
+            history.ask(async (database) => {
+              const { rows, lookedTo } = await listNotices(database, filter, page);
+              return { rows: await presentAll(database, rows), lookedTo };
+            }),
           count: () => history.ask((database) => countNotices(database, filter)),
           cursorOf: ({ at, id }) => ({ at, id }),
           view: shown,
+          newestMs: now().getTime(),
         },
       ),
     'GET /notices/{id}': async ({ id }) =>

@@ -1,8 +1,16 @@
 import { type Total } from '../../../shared/api/fields';
+import { compact } from '../../../shared/collections/defined';
 import { type DueNotice, type EndedNotice } from './decide';
 import { type Notice } from './notice';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
-import { countUpTo } from '../history/total';
+import { parameters, whereOf } from '../history/filter';
+import {
+  countNewest,
+  type Cursor,
+  listNewest,
+  type Looking,
+  type NewestPage,
+} from '../history/newest';
 
 /** Stores the decisions of alerts. */
 
@@ -86,31 +94,50 @@ export interface NoticeFilter {
   acknowledged?: boolean | undefined;
 }
 
-/** Lists the newest first. */
+/** Lists the newest first. A page looks at a limited number of notices. */
 export async function listNotices(
   database: Database,
   filter: NoticeFilter,
-  page: { limit: number; after?: { at: number; id: string } | undefined },
-): Promise<Notice[]> {
-  const rows = await database.query(
-    `select * from waypost.notices where ${FITS} and ($5::bigint is null or (at, id) < ($5::bigint, $6::text))
-     order by at desc, id desc limit $7::int`,
-    [...fitting(filter), page.after?.at ?? null, page.after?.id ?? null, page.limit],
-  );
-  return rows.map(fromRow);
+  { limit, after }: { limit: number; after?: Cursor | undefined },
+): Promise<NewestPage<Notice>> {
+  const { rows, lookedTo } = await listNewest(database, lookingFor(filter, after), limit);
+  const last = lookedTo && fromRow(lookedTo);
+  return { rows: rows.map(fromRow), lookedTo: last && { at: last.at, id: last.id } };
 }
 
-/** Counts the notices that a list finds, up to a limit. */
+/** Counts the notices that a list finds, as far as one page looks. */
 export function countNotices(database: Database, filter: NoticeFilter): Promise<Total> {
-  return countUpTo(database, `select 1 from waypost.notices where ${FITS}`, fitting(filter));
+  return countNewest(database, lookingFor(filter, undefined));
 }
 
-/** The condition of a filter, with the parameters that `fitting` returns. */
-const FITS = `($1::text is null or destination = $1) and ($2::text is null or kind = $2)
-  and ($3::boolean is null or (ended_at is null) = $3) and ($4::boolean is null or (acknowledged is not null) = $4)`;
-
-function fitting({ destination, kind, open, acknowledged }: NoticeFilter) {
-  return [destination ?? null, kind ?? null, open ?? null, acknowledged ?? null];
+function lookingFor(
+  { destination, kind, open, acknowledged }: NoticeFilter,
+  after: Cursor | undefined,
+): Looking {
+  const { params, param } = parameters();
+  // Each has an index. Few notices are open.
+  const found = compact([
+    open === true ? 'ended_at is null' : undefined,
+    destination === undefined ? undefined : `destination = ${param(destination)}`,
+  ]);
+  const before: string[] = [];
+  if (after) {
+    const at = `${param(after.at)}::bigint`;
+    // An index by time can use the first condition only.
+    before.push(`at <= ${at}`, `(at, id) < (${at}, ${param(after.id)}::text)`);
+  }
+  const fits = compact([
+    ...found,
+    open === false ? 'ended_at is not null' : undefined,
+    kind === undefined ? undefined : `kind = ${param(kind)}`,
+    acknowledged === undefined ? undefined : `(acknowledged is not null) = ${param(acknowledged)}`,
+  ]);
+  return {
+    newest: [`select * from waypost.notices ${whereOf([...found.slice(0, 1), ...before])}`],
+    fits: fits.length > 0 ? fits.join(' and ') : 'true',
+    order: 'at desc, id desc',
+    params,
+  };
 }
 
 /** Acknowledges the unseen notices of one origin, or with these ids. @returns their ids */

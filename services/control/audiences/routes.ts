@@ -184,7 +184,9 @@ function pastHandlers({ entries, history, now }: DefinitionDeps, kind: Kind) {
       const { id } = entries.get(kind, asked).data;
       return readPage(query, {
         read: ({ limit, after }) =>
-          history.ask((database) => listSyncs(database, id, { limit, before: after?.at })),
+          history.ask(async (database) => ({
+            rows: await listSyncs(database, id, { limit, before: after?.at }),
+          })),
         cursorOf: ({ bucket }) => ({ at: bucket, id }),
         view: ({ bucket: _, at, ...sync }) => ({ at: isoTime(at), ...sync }),
       });

@@ -11,9 +11,10 @@ import { type Asking } from '../history/database';
 export interface AuditTrailDeps {
   history: Asking;
   encryptor: Encryptor;
+  now: () => Date;
 }
 
-export function auditHandlers({ history, encryptor }: AuditTrailDeps): HandlersOf<'audit'> {
+export function auditHandlers({ history, encryptor, now }: AuditTrailDeps): HandlersOf<'audit'> {
   return {
     'GET /audit': ({ query: { limit, after, total, ...filter } }) =>
       readPage(
@@ -21,9 +22,12 @@ export function auditHandlers({ history, encryptor }: AuditTrailDeps): HandlersO
         {
           read: (page) =>
             history.ask(async (database) => {
-              const rows = await listAudit(database, filter, page);
+              const { rows, lookedTo } = await listAudit(database, filter, page);
               const versions = await readVersions(database, versionsOf(rows));
-              return rows.map((row) => withAddresses(row, versions, encryptor));
+              return {
+                rows: rows.map((row) => withAddresses(row, versions, encryptor)),
+                lookedTo,
+              };
             }),
           count: () => history.ask((database) => countAudit(database, filter)),
           cursorOf: (row) => ({ at: row.at, id: auditId(row) }),
@@ -32,6 +36,7 @@ export function auditHandlers({ history, encryptor }: AuditTrailDeps): HandlersO
             ...row,
             version: isChange(row) ? version : null,
           }),
+          newestMs: filter.until ?? now().getTime(),
         },
       ),
   };

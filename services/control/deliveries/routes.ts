@@ -12,7 +12,7 @@ import { type Health } from '../health/destination-health';
 import { healthOfSome } from '../health/store';
 import { readVersions, versionKey } from '../history/destination-versions';
 import { type DeliveryRow } from '../history/delivery-row';
-import { countDeliveries, getDelivery, listDeliveries } from '../history/queries';
+import { countDeliveries, cursorOf, fillPage, getDelivery } from '../history/queries';
 import { lastReplay } from '../history/tries';
 import { type History } from '../history/history';
 import { type HandlersOf } from '../http/handlers';
@@ -61,17 +61,23 @@ export function deliveryHandlers(deps: DeliveryDeps): HandlersOf<'deliveries'> {
 
 type ListQuery = Query<'GET /deliveries'>;
 
+/** A page looks so long for deliveries that fit: few are far behind many others. */
+const LIST_MS = 1_000;
+
 async function list(deps: DeliveryDeps, query: ListQuery) {
   const filter = filterOf(query, pausedIn(deps));
   return readPage(query, {
     read: async (page) => {
-      const rows = await deps.history.ask((database) => listDeliveries(database, filter, page));
+      const begunAt = performance.now();
+      const mayGoOn = () => performance.now() - begunAt < LIST_MS;
+      const { rows, lookedTo } = await fillPage(deps.history, filter, page, mayGoOn);
       const present = await presentOf(deps, rows);
-      return rows.map((row) => ({ row, present }));
+      return { rows: rows.map((row) => ({ row, present })), lookedTo };
     },
     count: () => deps.history.ask((database) => countDeliveries(database, filter)),
-    cursorOf: ({ row: { acceptedAt, id } }) => ({ at: acceptedAt, id }),
+    cursorOf: ({ row }) => cursorOf(row),
     view: ({ row, present }) => deliveryView(row, present),
+    newestMs: query.until ?? deps.now().getTime(),
   });
 }
 
@@ -101,7 +107,7 @@ async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
   });
   const present = await presentOf(deps, rows);
   const page = pageOf(rows, query.limit, {
-    nextOf: ({ acceptedAt, id }) => encodeCursor({ at: acceptedAt, id }),
+    nextOf: (row) => encodeCursor(cursorOf(row)),
     view: (row) => deliveryView(row, present),
   });
   // Without a whole page, the next request continues where the time ran out.

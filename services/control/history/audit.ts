@@ -1,11 +1,13 @@
 import { type Total } from '../../../shared/api/fields';
 import { type AuditKind } from '../../../shared/api/operation';
 import { type Authenticator, NOTE_HEADER } from '../../../shared/config/authentication';
+import { compact } from '../../../shared/collections/defined';
 import { type InRecord } from '../../../shared/kafka/port';
 import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
 import { type DestinationVersion, parseVersion, recordVersions } from './destination-versions';
 import { databaseJson, type Database, type Queries } from './database';
-import { countUpTo } from './total';
+import { parameters, whereOf } from './filter';
+import { countNewest, type Cursor, listNewest, type Looking, type NewestPage } from './newest';
 import { type AuditNote, type Change } from './audit-note';
 
 /**
@@ -96,38 +98,68 @@ export interface AuditFilter {
   until?: number | undefined;
 }
 
-/** Lists the newest first. */
+/** Lists the newest first. A page looks at a limited number of rows. */
 export async function listAudit(
   database: Database,
   filter: AuditFilter,
-  page: { limit: number; after?: { at: number; id: string } | undefined },
-): Promise<AuditRow[]> {
-  const rows = await database.query<Stored>(
-    `select kind, entry, version, at, action, name, by_id, by_name, by_role, changes from waypost.audit
-     where ${FITS}
-       and ($7::bigint is null or (at, entry, version) < ($7::bigint, $8::text, $9::int))
-     order by at desc, entry desc, version desc limit $10::int`,
-    [...fitting(filter), ...positionOf(page.after), page.limit],
-  );
-  return rows.map(({ by_id: id, by_name, by_role: role, changes, ...row }) => ({
-    ...row,
+  { limit, after }: { limit: number; after?: Cursor | undefined },
+): Promise<NewestPage<AuditRow>> {
+  const { rows, lookedTo } = await listNewest<Stored>(database, lookingFor(filter, after), limit);
+  return {
+    rows: rows.map(fromStored),
+    lookedTo: lookedTo && { at: lookedTo.at, id: auditId(lookedTo) },
+  };
+}
+
+/** Counts the rows that a list finds, as far as one page looks. */
+export function countAudit(database: Database, filter: AuditFilter): Promise<Total> {
+  return countNewest(database, lookingFor(filter, undefined));
+}
+
+function lookingFor(
+  { kind, entry, by, since, until, sessions }: AuditFilter,
+  after: Cursor | undefined,
+): Looking {
+  const { params, param } = parameters();
+  const equal = (column: string, value: string | undefined) =>
+    value === undefined ? undefined : `${column} = ${param(value)}`;
+  // Each has an index. The first one finds the fewest.
+  const found = compact([equal('entry', entry), equal('by_id', by), equal('kind', kind)]);
+  const times = compact([
+    since === undefined ? undefined : `at >= ${param(since)}::bigint`,
+    until === undefined ? undefined : `at < ${param(until)}::bigint`,
+  ]);
+  const position = positionOf(after);
+  if (position) {
+    const at = `${param(position.at)}::bigint`;
+    const [inEntry, version] = [param(position.entry), param(position.version)];
+    // An index by time can use the first condition only.
+    times.push(`at <= ${at}`, `(at, entry, version) < (${at}, ${inEntry}::text, ${version}::int)`);
+  }
+  const fits = sessions === false ? [...found, `kind <> 'session'`] : found;
+  return {
+    newest: [
+      `select kind, entry, version, at, action, name, by_id, by_name, by_role, changes
+       from waypost.audit ${whereOf([...found.slice(0, 1), ...times])}`,
+    ],
+    fits: fits.length > 0 ? fits.join(' and ') : 'true',
+    order: 'at desc, entry desc, version desc',
+    params,
+  };
+}
+
+function fromStored({ by_id: id, by_name, by_role: role, changes, ...row }: Stored): AuditRow {
+  const { kind, entry, version, at, action, name } = row;
+  return {
+    kind,
+    entry,
+    version,
+    at,
+    action,
+    name,
     by: { id, name: by_name, role },
     changes: JSON.parse(changes) as Change[],
-  }));
-}
-
-/** Counts the rows that a list finds, up to a limit. */
-export function countAudit(database: Database, filter: AuditFilter): Promise<Total> {
-  return countUpTo(database, `select 1 from waypost.audit where ${FITS}`, fitting(filter));
-}
-
-/** The condition of a filter, with the parameters that `fitting` returns. */
-const FITS = `($1::text is null or kind = $1) and ($2::text is null or entry = $2) and ($3::text is null or by_id = $3)
-  and ($4::bigint is null or at >= $4) and ($5::bigint is null or at < $5) and ($6::text is null or kind <> $6)`;
-
-function fitting({ kind, entry, by, since, until, sessions }: AuditFilter) {
-  const left = sessions === false ? 'session' : null;
-  return [kind ?? null, entry ?? null, by ?? null, since ?? null, until ?? null, left];
+  };
 }
 
 export async function lastSetAt(
@@ -155,11 +187,8 @@ export function auditId({ entry, version }: Pick<AuditRow, 'entry' | 'version'>)
   return `${entry}.${version}`;
 }
 
-function positionOf(after: { at: number; id: string } | undefined) {
+function positionOf(after: Cursor | undefined) {
   const [, entry, version] = /^(.+)\.(\d+)$/.exec(after?.id ?? '') ?? [];
-  return [
-    after?.at ?? null,
-    entry ?? null,
-    version === undefined ? null : Number(version),
-  ] as const;
+  if (!after || entry === undefined) return undefined;
+  return { at: after.at, entry, version: Number(version) };
 }

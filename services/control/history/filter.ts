@@ -11,7 +11,7 @@ import { type DeliveryRow } from './delivery-row';
 import { storedId } from './stored-id';
 
 /**
- * The filters of deliveries, as conditions of SQL. Each has an index; see table-partitions.ts.
+ * The filters of deliveries, as conditions of SQL. For their indexes see table-partitions.ts.
  * Pure.
  */
 
@@ -89,88 +89,122 @@ export function whereOf(conditions: readonly string[]): string {
 }
 
 export interface Conditions {
-  /** those that one index finds together, fewest deliveries first */
-  indexed: string[];
-  others: string[];
+  /**
+   * Finds few rows, however long the history is; undefined: there is no such condition. It needs no
+   * order of the list.
+   */
+  few: string | undefined;
+  /**
+   * An index finds the rows of each in the order of the list, and each row that fits is one of them.
+   */
+  ordered: readonly string[];
+  /** all conditions, of a row that was found */
+  fits: string;
 }
 
-/** Returns the conditions of a filter, except those for times. */
+/** Returns the conditions of a filter, except those of the time of acceptance. */
 export function conditionsOf(filter: Filter, param: Parameter): Conditions {
-  const {
+  const { ids, code, status, attempted, counted, endedSince, endedUntil } = filter;
+  const equal = (column: string, value: string | undefined) =>
+    value === undefined ? undefined : `${column} = ${param(value)}`;
+  const message = equal('message', filter.message);
+  const batch =
+    filter.batch === undefined ? undefined : `batches @> array[${param(filter.batch)}::text]`;
+  const id =
+    ids === undefined
+      ? undefined
+      : `id in (select jsonb_array_elements_text(${param(databaseJson(ids))}::jsonb))`;
+  const job = equal('job', filter.replay);
+  const user = equal('user_id', filter.user === undefined ? undefined : storedId(filter.user));
+  const error = equal('last_error', filter.error);
+  const event = equal('event', filter.event);
+  const destination = equal('destination', filter.destination);
+  const source = equal('source', filter.source);
+  const type = equal('type', filter.type);
+  const statuses = status === undefined ? [] : storedStatuses(status).map(isStatus);
+  const fits = compact([
+    id,
+    message,
+    batch,
+    job,
+    user,
+    error,
+    event,
     destination,
     source,
     type,
-    message,
-    event,
-    error: last_error,
-    ids,
-    user,
-    code,
-    status,
-    batch,
-    replay,
-    attempted,
-    counted,
-  } = filter;
-  const equal = (columns: Record<string, string | undefined>) =>
-    Object.entries(columns).flatMap(([column, value]) =>
-      value === undefined ? [] : [`${column} = ${param(value)}`],
-    );
-  const oneOf = (column: string, values: readonly string[]) =>
-    `${column} in (${values.map(param).join(', ')})`;
-  const isFailure = code !== undefined && code.from >= 300;
-  const between = ({ from, to }: NonNullable<Filter['code']>) =>
-    `last_status between ${param(from)}::int and ${param(to)}::int`;
-  // Each has an index, and few deliveries have the same. The first one finds the fewest.
-  const rare = compact([
-    ids
-      ? `id in (select jsonb_array_elements_text(${param(databaseJson(ids))}::jsonb))`
-      : undefined,
-    ...equal({ message }),
-    ...equal({ job: replay }),
-    batch === undefined ? undefined : `batches @> array[${param(batch)}::text]`,
-    ...equal({ user_id: user === undefined ? undefined : storedId(user) }),
-    ...equal({ last_error }),
-    // The index contains failures only.
-    isFailure ? `${between(code)} and last_status >= 300` : undefined,
-    ...equal({ event }),
-  ]);
-  // Each has an index, and a status with a destination has one for both.
-  const common = [
-    ...(status === undefined ? [] : [oneOf('status', storedStatuses(status))]),
-    ...equal({ destination, source, type }),
-  ];
-  const withoutIndex = compact([
-    code && !isFailure ? between(code) : undefined,
-    attempted === undefined ? undefined : attempted ? 'made > 0' : 'made = 0',
-    counted === undefined ? undefined : counted ? IS_COUNTED : `not (${IS_COUNTED})`,
+    code && `last_status between ${param(code.from)}::int and ${param(code.to)}::int`,
+    statuses.length > 0 ? `(${statuses.join(' or ')})` : undefined,
     isUnderWay(status)
       ? `(${shownStatus(param(databaseJson(filter.paused ?? [])))}) = ${param(status ?? null)}`
       : undefined,
+    attempted === undefined ? undefined : attempted ? ATTEMPTED : 'made = 0',
+    counted === undefined ? undefined : counted ? IS_COUNTED : `not (${IS_COUNTED})`,
+    endedSince === undefined ? undefined : `settled_at >= ${param(endedSince)}::bigint`,
+    endedUntil === undefined ? undefined : `settled_at < ${param(endedUntil)}::bigint`,
   ]);
-  const byStatusAndDestination = status !== undefined && destination !== undefined;
-  const indexed =
-    rare.length > 0 ? rare.slice(0, 1) : common.slice(0, byStatusAndDestination ? 2 : 1);
+  // Each has an index. What comes first is usually rarest.
+  const rare = job ?? user ?? error ?? (code && failure(code)) ?? event;
   return {
-    indexed,
-    others: [...rare, ...common, ...withoutIndex].slice(indexed.length),
+    few: id ?? message ?? batch,
+    ordered:
+      rare === undefined
+        ? commonOf({ statuses, status, destination, attempted, one: source ?? type })
+        : [rare],
+    fits: fits.length > 0 ? fits.join(' and ') : 'true',
   };
+}
+
+/** @param one the condition of a source or of a type */
+function commonOf({
+  statuses,
+  status,
+  destination,
+  attempted,
+  one,
+}: Pick<Filter, 'status' | 'attempted'> & {
+  statuses: readonly string[];
+  destination: string | undefined;
+  one: string | undefined;
+}): readonly string[] {
+  if (statuses.length > 0 && status !== 'delivered') {
+    return destination === undefined
+      ? statuses
+      : statuses.map((each) => `${destination} and ${each}`);
+  }
+  if (destination !== undefined) {
+    return [attempted === true ? `${destination} and ${ATTEMPTED}` : destination];
+  }
+  if (one !== undefined) return [one];
+  return statuses.length > 0 ? statuses : ['true'];
+}
+
+/** SQL. An index of a destination has these only. */
+const ATTEMPTED = 'made > 0';
+
+/** SQL. PostgreSQL uses the indexes of some statuses only for one that stands in the text. */
+function isStatus(status: DeliveryStatus): string {
+  return `status = '${status}'`;
+}
+
+/** SQL: the failures of a status, or of a class of statuses. Successes have no index. */
+function failure({ from, to }: NonNullable<Filter['code']>): string | undefined {
+  if (from < 300) return undefined;
+  const one =
+    from === to ? `last_status = ${from}` : `last_status / 100 = ${Math.floor(from / 100)}`;
+  return `${one} and last_status >= 300`;
 }
 
 /** By so much the clock of delivery may be behind that of ingest. */
 const CLOCKS_DIFFER_MS = 60_000;
 
-export function timesOf(
-  { since, until, endedSince, endedUntil }: Filter,
-  param: Parameter,
-): string[] {
+/** Returns the conditions of the time of acceptance, by which the history is partitioned. */
+export function timesOf({ since, until, endedUntil }: Filter, param: Parameter): string[] {
   const times: [condition: string, at: number | undefined][] = [
     ['accepted_at >=', since],
     ['accepted_at <', until],
     // A delivery ends after it was accepted: an index by that time finds it.
     ['accepted_at <', endedUntil === undefined ? undefined : endedUntil + CLOCKS_DIFFER_MS],
-    ['settled_at >=', endedSince],
-    ['settled_at <', endedUntil],
   ];
   return times.flatMap(([condition, at]) =>
     at === undefined ? [] : [`${condition} ${param(at)}::bigint`],

@@ -1,65 +1,116 @@
 import { type StoredResponse } from '../../../shared/model/stored-response';
 import { COLUMNS, fromColumns } from './row-codec';
-import { type Database, databaseJson, type Param, type Queries } from './database';
+import { type Asking, type Database, databaseJson, type Param, type Queries } from './database';
 import { conditionsOf, type Filter, parameters, timesOf, whereOf } from './filter';
-import { MOST_COUNTED } from '../../../shared/api/operation';
 import { OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type DeliveryRow } from './delivery-row';
 import { type CountColumns } from './minute-counts';
+import {
+  countNewest,
+  type Cursor,
+  listNewest,
+  type Looking,
+  MOST_LOOKED,
+  type NewestPage,
+} from './newest';
 import { ALL, countedIn, type CountedSpan, oneOf, SUM } from './stored-counts';
 
 /**
- * Queries of the API. Each filter has an index in the order of the list; see table-partitions.ts.
+ * Queries of the API.
  */
 
-/** The last row of the previous page: its time of acceptance, and its id. */
-export interface Cursor {
-  at: number;
-  id: string;
-}
+const NEWEST_FIRST = 'accepted_at desc, id desc';
 
-/** Lists the newest first, and by id within a millisecond. */
+/**
+ * Lists the newest first, and by id within a millisecond. A page looks at a limited number of
+ * deliveries, so it may end before it is full.
+ */
 export async function listDeliveries(
   database: Database,
   filter: Filter,
-  page: { limit: number; after?: Cursor | undefined },
-): Promise<DeliveryRow[]> {
-  const { params, param } = parameters();
-  const { indexed, others } = conditionsOf(filter, param);
-  const where = [...indexed, ...others, ...timesOf(filter, param)];
-  if (page.after) {
-    const [at, id] = [`${param(page.after.at)}::bigint`, param(page.after.id)];
-    // An index by time can use the first condition only.
-    where.push(`accepted_at <= ${at}`, `(accepted_at, id) < (${at}, ${id})`);
-  }
-  const rows = await database.query(
-    `select ${COLUMNS} from waypost.deliveries ${whereOf(where)}
-     order by accepted_at desc, id desc limit ${param(page.limit)}::int`,
-    params,
-  );
-  return rows.map(fromColumns);
+  { limit, after }: { limit: number; after?: Cursor | undefined },
+): Promise<NewestPage<DeliveryRow>> {
+  const looking = await lookingFor(database, filter, after);
+  const { rows, lookedTo } = await listNewest(database, looking, limit);
+  const last = lookedTo && fromColumns(lookedTo);
+  return { rows: rows.map(fromColumns), lookedTo: last && cursorOf(last) };
 }
 
 /**
- * Counts the deliveries that a list finds. The conditions of one index choose the newest
- * deliveries, few more than the most that is counted, and the others are checked on these only: the
- * costs do not grow with the history.
+ * Reads a page, and goes on as long as it is not full and may. Others can ask the history in
+ * between.
  */
+export async function fillPage(
+  history: Asking,
+  filter: Filter,
+  { limit, after }: { limit: number; after?: Cursor | undefined },
+  mayGoOn: () => boolean,
+): Promise<NewestPage<DeliveryRow>> {
+  const rows: DeliveryRow[] = [];
+  for (let from = after; ;) {
+    const page = { limit: limit - rows.length, after: from };
+    const found = await history.ask((database) => listDeliveries(database, filter, page));
+    const { lookedTo } = found;
+    rows.push(...found.rows);
+    if (lookedTo === undefined || rows.length >= limit || !mayGoOn()) return { rows, lookedTo };
+    from = lookedTo;
+  }
+}
+
+/** Counts the deliveries that a list finds, as far as one page looks. */
 export async function countDeliveries(
-  { query }: Database,
+  database: Database,
   filter: Filter,
 ): Promise<{ count: number; exact: boolean }> {
+  return countNewest(database, await lookingFor(database, filter, undefined));
+}
+
+export function cursorOf({ acceptedAt, id }: DeliveryRow): Cursor {
+  return { at: acceptedAt, id };
+}
+
+async function lookingFor(
+  database: Database,
+  filter: Filter,
+  after: Cursor | undefined,
+): Promise<Looking> {
   const { params, param } = parameters();
-  const { indexed, others } = conditionsOf(filter, param);
-  const where = [...indexed, ...timesOf(filter, param)];
-  const [row] = await query<{ looked: number; found: number }>(
-    `select count(*)::bigint as looked, count(*) filter (where fits)::bigint as found
-     from (select ${others.length > 0 ? others.join(' and ') : 'true'} as fits from waypost.deliveries
-       ${whereOf(where)} order by accepted_at desc limit ${MOST_COUNTED + 1}) as newest`,
-    params,
+  const { few, ordered, fits } = conditionsOf(filter, param);
+  const times = timesOf(filter, param);
+  if (after) {
+    const [at, id] = [`${param(after.at)}::bigint`, param(after.id)];
+    // An index by time can use the first condition only.
+    times.push(`accepted_at <= ${at}`, `(accepted_at, id) < (${at}, ${id})`);
+  }
+  const from = (conditions: readonly string[]) =>
+    `select ${COLUMNS} from waypost.deliveries ${whereOf(conditions)}`;
+  const found = few ?? (await fewEnded(database, filter, param));
+  // Without `offset 0` PostgreSQL may look for few rows among all, in the order of the list.
+  const newest =
+    found === undefined
+      ? ordered.map((each) => from([each, ...times]))
+      : [`select * from (${from([found, ...times])} offset 0) as few`];
+  return { newest, fits, order: NEWEST_FIRST, params };
+}
+
+/**
+ * Returns the condition of the time at which deliveries ended, if few ended in it. Its index is not
+ * in the order of the list.
+ */
+async function fewEnded(
+  { query }: Database,
+  { endedSince, endedUntil = Number.MAX_SAFE_INTEGER }: Filter,
+  param: (value: Param) => string,
+): Promise<string | undefined> {
+  if (endedSince === undefined) return undefined;
+  const [row] = await query<{ count: number }>(
+    `select count(*)::bigint as count from (
+       select from waypost.deliveries where settled_at >= $1::bigint and settled_at < $2::bigint
+       limit ${MOST_LOOKED + 1}) as ended`,
+    [endedSince, endedUntil],
   );
-  const { looked, found } = row ?? { looked: 0, found: 0 };
-  return { count: Math.min(found, MOST_COUNTED), exact: looked <= MOST_COUNTED };
+  if (row === undefined || row.count > MOST_LOOKED) return undefined;
+  return `settled_at >= ${param(endedSince)}::bigint and settled_at < ${param(endedUntil)}::bigint`;
 }
 
 export async function getDelivery(

@@ -128,6 +128,9 @@ const TABLES: readonly string[] = [
      primary key (entry, version)
    )`,
   'create index on waypost.audit (at, entry, version)',
+  'create index on waypost.audit (entry, at)',
+  'create index on waypost.audit (by_id, at)',
+  'create index on waypost.audit (kind, at)',
   'create table waypost.health (destination text primary key, quiet boolean not null, ' +
     'health text not null)',
   // How far the readers of topics have read (reading/positions.ts).
@@ -157,6 +160,8 @@ const TABLES: readonly string[] = [
   'create index on waypost.notices (at, id)',
   `create index on waypost.notices (at) where alert = 'due'`,
   'create index on waypost.notices (kind, destination) where ended_at is null',
+  'create index on waypost.notices (at) where ended_at is null',
+  'create index on waypost.notices (destination, at)',
   `create table waypost.facts (
      kind text not null,
      about ${ID} not null,

@@ -119,9 +119,8 @@ function isFull({ indexed, rowBytes }: SizedPartition): boolean {
 
 /**
  * The indexes of a partition of the deliveries: one for each filter, in the order of the list. Ids
- * are looked up alone, and a hash is half the size. The short last column of some is for combined
- * filters: the index alone finds a rare type among the many rows of a destination, and only
- * matching rows are fetched.
+ * are looked up alone, and a hash is half the size. Of several filters one index finds the newest
+ * rows, and the others are checked on these (newest.ts).
  *
  * An index built row by row costs more than twice as much as one built at the end. An embedded
  * database uses control's CPU time, so it indexes a partition when it has its rows (`partsToIndex`
@@ -130,17 +129,19 @@ function isFull({ indexed, rowBytes }: SizedPartition): boolean {
  */
 
 const INDEXES = {
+  destination: '(destination, accepted_at)',
   // While an endpoint is away, the newest deliveries have no attempt, and the last one that has is far.
-  destination: '(destination, accepted_at, type, made)',
-  source: '(source, accepted_at, type)',
-  status: '(status, accepted_at, type)',
-  type: '(type, accepted_at, status)',
+  attempted: '(destination, accepted_at) where made > 0',
+  source: '(source, accepted_at)',
+  status: '(status, accepted_at)',
+  type: '(type, accepted_at)',
   user: '(user_id, accepted_at)',
   // For deletions only.
   anonymous: '(anonymous_id) where anonymous_id is not null',
   event: '(event, accepted_at) where event is not null',
-  // The filters for failures. A success is found by any other index.
+  // The filters for failures, of one status and of a class. A success is found by any other index.
   code: '(last_status, accepted_at) where last_status >= 300',
+  class: '((last_status / 100), accepted_at) where last_status >= 300',
   error: '(last_error, accepted_at) where last_error is not null',
   // Counts of the overview and of charts lead to the deliveries that ended in a part of the time.
   ended: '(settled_at) where settled_at is not null',

@@ -1,6 +1,7 @@
 import { type z } from 'zod';
-import { type pageParameters, type Total } from '../../../shared/api/fields';
+import { type pageParameters, type searchedPage, type Total } from '../../../shared/api/fields';
 import { defined } from '../../../shared/collections/defined';
+import { isoTime } from '../../../shared/model/time';
 import { Problem } from './problem';
 import { hasNul } from './validate';
 
@@ -11,6 +12,8 @@ interface Page<T> {
   /** value for `after`; null at the end */
   next: string | null;
   total?: Total;
+  /** of a page that ended before it was full */
+  searched?: z.output<typeof searchedPage>;
 }
 
 export type PageQuery = z.output<typeof pageParameters>;
@@ -192,9 +195,16 @@ interface Cursor {
   id: string;
 }
 
+/** What was read of a list in the database. */
+interface Found<T> {
+  rows: readonly T[];
+  /** the last row that was looked at; undefined: nothing is left, or the page is full */
+  lookedTo?: Cursor | undefined;
+}
+
 /**
  * Reads a page of a list in the database, ordered by time and id, and counts the list if the query
- * asks for it.
+ * asks for it. A page that is not full goes on where it stopped to look.
  * @throws Problem `invalid_fields` for an `after` that is not a cursor
  */
 export async function readPage<T, V>(
@@ -204,19 +214,32 @@ export async function readPage<T, V>(
     count,
     cursorOf,
     view,
+    newestMs = 0,
   }: {
-    read: (page: { limit: number; after: Cursor | undefined }) => Promise<readonly T[]>;
+    read: (page: { limit: number; after: Cursor | undefined }) => Promise<Found<T>>;
     /** absent: the list is not counted */
     count?: () => Promise<Total>;
     cursorOf: (row: T) => Cursor;
     view: (row: T) => V;
+    /** the time of the newest row that the list may have */
+    newestMs?: number;
   },
 ): Promise<Page<V>> {
-  const found = await read({ limit: limit + 1, after: decodeCursor(after) });
-  const page = pageOf(found, limit, { nextOf: (last) => encodeCursor(cursorOf(last)), view });
+  const cursor = decodeCursor(after);
+  const { rows, lookedTo } = await read({ limit: limit + 1, after: cursor });
+  const page = pageOf(rows, limit, { nextOf: (last) => encodeCursor(cursorOf(last)), view });
+  const stop = page.next === null ? lookedTo : undefined;
   return {
     ...page,
-    ...defined({ total: total && count ? await count() : undefined }),
+    next: stop ? encodeCursor(stop) : page.next,
+    ...defined({
+      total: total && count ? await count() : undefined,
+      searched: stop && {
+        from: isoTime(stop.at),
+        to: isoTime(Math.max(stop.at, cursor?.at ?? newestMs)),
+        complete: false,
+      },
+    }),
   };
 }
 

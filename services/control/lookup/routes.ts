@@ -119,7 +119,7 @@ const TOO_MUCH_WORK = 'too_much_work';
 async function becameOf(found: Found, { history, config }: LookupDeps, work: RequestWork) {
   const { messageId, sourceId, acceptedAt } = found.head;
   const filter = { message: messageId, source: sourceId };
-  const rows = await history.ask((database) =>
+  const { rows } = await history.ask((database) =>
     listDeliveries(database, filter, { limit: MOST_DESTINATIONS }),
   );
   // A message that was sent twice has one delivery for each destination.

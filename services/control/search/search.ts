@@ -5,7 +5,8 @@ import { type History } from '../history/history';
 import { type Filter } from '../history/filter';
 import { readPositions } from '../reading/positions';
 import { SEARCH } from './body-index';
-import { type Cursor, listDeliveries } from '../history/queries';
+import { type Cursor } from '../history/newest';
+import { fillPage } from '../history/queries';
 import { find, needlesOf, unpack } from './chunk';
 import { type Coverage, coverageOf, markOf, newestChunks, type StoredChunk } from './store';
 
@@ -101,9 +102,8 @@ async function scan(
       since: Math.max(since, chunk.from),
       until: Math.min(until, chunk.to) + 1,
     };
-    rows.push(
-      ...(await history.ask((database) => listDeliveries(database, within, { limit, after }))),
-    );
+    const found = await fillPage(history, within, { limit, after }, () => true);
+    rows.push(...found.rows);
   }
 }
 

@@ -62,6 +62,26 @@ export function slackBody(card: Card) {
   };
 }
 
+/** What follows the text of a link in Markdown: an address, or the name or address of one. */
+const LINK = /\](?=[([:])/g;
+const ZERO_WIDTH_SPACE = '\u200b';
+
+/**
+ * Takes the links with a text of their own out of a card for receivers that show Markdown: whoever
+ * chooses a text of an event could lead the readers of a chat to another address than they see. An
+ * address that stands in the text stays one.
+ */
+function withoutLinks({ title, text, facts, footer, at }: Card): Card {
+  const plain = (each: string) => each.replaceAll(LINK, `]${ZERO_WIDTH_SPACE}`);
+  return {
+    title: plain(title),
+    ...defined({ text: text === undefined ? undefined : plain(text) }),
+    facts: facts.map(({ name, value }) => ({ name: plain(name), value: plain(value) })),
+    footer: plain(footer),
+    at,
+  };
+}
+
 /**
  * Discord: executing a webhook with one embed
  * (docs.discord.com/developers/resources/message#embed-object).
@@ -76,7 +96,8 @@ const DISCORD = {
   total: 3_500,
 };
 
-export function discordBody(card: Card) {
+export function discordBody(given: Card) {
+  const card = withoutLinks(given);
   const { facts, leftOut } = fitFacts(card, {
     most: DISCORD.fields,
     name: DISCORD.name,
@@ -111,7 +132,8 @@ const TEAMS = { title: 500, text: 2_000, footer: 1_000, facts: 100, name: 200, v
  */
 const TEAMS_FACT_BYTES = 10_000;
 
-export function teamsBody(card: Card) {
+export function teamsBody(given: Card) {
+  const card = withoutLinks(given);
   const { facts, leftOut } = fitFacts(card, {
     most: TEAMS.facts,
     name: TEAMS.name,

@@ -25,7 +25,7 @@ const bodyOf = (format: BodyFormat, message = ORDER) =>
 /** Messages of every type, with the ids and texts that are hard to show. */
 const HOSTILE: Message[] = MESSAGE_TYPES.flatMap((type) => {
   const base = { type, messageId: 'm1', timestamp: at, receivedAt: at };
-  const long = 'ä<!channel>@everyone"\\😀'.repeat(2_000);
+  const long = 'ä<!channel>@everyone[a](https://b.example/)[a][b]"\\😀'.repeat(900);
   const many = Object.fromEntries(
     Array.from({ length: 300 }, (_, i) => [`p${i}`, long.slice(0, 100)]),
   );
@@ -93,6 +93,7 @@ const LIMITS: Partial<Record<BodyFormat, (body: Body) => [what: string, holds: b
     ['content or embeds', length(content) > 0 || embeds.length > 0],
     ['at most 10 embeds', between(embeds.length, 1, 10)],
     ['no mention', JSON.stringify(mentions) === '{"parse":[]}'],
+    ['no link with a text of its own', !hasLink([content, embeds])],
     ...embeds.flatMap(({ description, fields, footer, timestamp }: Body): [string, boolean][] => [
       [
         'a description of at most 4,096',
@@ -110,6 +111,7 @@ const LIMITS: Partial<Record<BodyFormat, (body: Body) => [what: string, holds: b
   teams: (body) => [
     ['at most 28 KB', Buffer.byteLength(JSON.stringify(body)) <= 28 * 1_000],
     ['a message', body.type === 'message'],
+    ['no link with a text of its own', !hasLink(body)],
     ...body.attachments.flatMap(({ contentType, content }: Body): [string, boolean][] => [
       [
         'an Adaptive Card',
@@ -144,6 +146,12 @@ const LIMITS: Partial<Record<BodyFormat, (body: Body) => [what: string, holds: b
     ['details', typeof payload.custom_details === 'object'],
   ],
 };
+
+/** Whether a text of a body is a link in Markdown that shows another text than its address. */
+function hasLink(value: unknown): boolean {
+  if (typeof value === 'string') return /\][([:]/.test(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasLink);
+}
 
 /** Returns the number of characters of all texts in a value. */
 function shown(value: unknown): number {

@@ -54,15 +54,14 @@ function questions(database: Database, past: Past): Record<string, Ask> {
   const any = (turn: number, question: number) => at(turn, question, past.count);
   const acceptedAt = (i: number) =>
     Math.floor(past.from + ((past.to - past.from) * i) / past.count);
-  const list = (filter: Filter | ((turn: number) => Filter)) => (turn: number) =>
-    listDeliveries(database, typeof filter === 'function' ? filter(turn) : filter, {
-      limit: LIMIT,
-    });
-  const deep = (filter: Filter) => (turn: number) =>
-    listDeliveries(database, filter, {
-      limit: LIMIT,
-      after: { at: acceptedAt(any(turn, 20)), id: 'dlv_m' },
-    });
+  const list = (filter: Filter | ((turn: number) => Filter)) => async (turn: number) => {
+    const asked = typeof filter === 'function' ? filter(turn) : filter;
+    return (await listDeliveries(database, asked, { limit: LIMIT })).rows;
+  };
+  const deep = (filter: Filter) => async (turn: number) => {
+    const after = { at: acceptedAt(any(turn, 20)), id: 'dlv_m' };
+    return (await listDeliveries(database, filter, { limit: LIMIT, after })).rows;
+  };
   const hour = (turn: number) => {
     const since = acceptedAt(any(turn, 21));
     return { since, until: since + 3_600_000 };
@@ -91,6 +90,16 @@ function questions(database: Database, past: Past): Record<string, Ask> {
     'destination and status dead (none of 40 %)': list({ destination: 'dst_0', status: 'dead' }),
     'destination and status dead (sick)': list({ destination: 'dst_45', status: 'dead' }),
     'destination and status retrying': list({ destination: 'dst_45', status: 'retrying' }),
+    'code 2xx and status dead (none)': list({ code: { from: 200, to: 299 }, status: 'dead' }),
+    'code 204 (none)': list({ code: { from: 204, to: 204 } }),
+    'code 5xx': list({ code: { from: 500, to: 599 } }),
+    'not counted (none)': list({ counted: false }),
+    'without an attempt': list({ attempted: false }),
+    'ended in an hour, status dead': list((turn) => {
+      const { since, until } = hour(turn);
+      return { status: 'dead', counted: true, endedSince: since, endedUntil: until };
+    }),
+    'ended later than all': list({ endedSince: past.to * 2 }),
     'destination and type alias': list({ destination: 'dst_7', type: 'alias' }),
     'destination and user': list((turn) => ({
       destination: 'dst_0',

@@ -100,7 +100,7 @@ test('one that goes on before it stores its decision adds no second notice', asy
   await takeOver(known);
   thaw();
   await polled;
-  expect(await listNotices(database, {}, { limit: 9 })).toMatchObject([
+  expect((await listNotices(database, {}, { limit: 9 })).rows).toMatchObject([
     { kind: 'profile_full', at: START + 20_000 },
   ]);
 });
@@ -123,7 +123,7 @@ test('one that goes on while it sends an alert leaves the alert of the end to it
   await second.alerts.poll();
   // The trouble, its end that Kafka refused, and its end.
   expect(second.producer.appends).toHaveLength(3);
-  expect(await listNotices(database, {}, { limit: 9 })).toMatchObject([
+  expect((await listNotices(database, {}, { limit: 9 })).rows).toMatchObject([
     { endedAt: START + 20_000, alert: 'sent' },
   ]);
 });

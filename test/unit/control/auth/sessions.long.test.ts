@@ -10,6 +10,7 @@ import {
   SECRET_KEY,
 } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
+import { eventually } from '../../../support/eventually';
 
 const HOST = 'waypost.example:8090';
 const ORIGIN = { Origin: `http://${HOST}` };
@@ -71,6 +72,38 @@ test('a session lasts at most 12 hours, even with a later end in its text', () =
     control.sessions.read(control.sessions.begin({ ...session, until }), HOST);
   expect(lasting(START + SESSION_MS)).toMatchObject(session);
   expect(lasting(START + 10 * 365 * 86_400_000)).toBeUndefined();
+});
+
+test('a token fills neither the audit trail nor the memory with its sessions', async () => {
+  const { token } = await make({ role: 'read_only' });
+  const audited = async () =>
+    (await control.get('/audit?kind=session&total=true')).total.count as number;
+  const login = (given: string) =>
+    supertest(control.app).post('/api/v1/session').set({ Host: HOST }).send({ token: given });
+  const before = await audited();
+  const statuses: number[] = [];
+  for (let i = 0; i < 150; i++) {
+    const answer = await login(token);
+    statuses.push(answer.status);
+    if (answer.status !== 200) {
+      expect(answer.headers['retry-after']).toBe('10');
+      continue;
+    }
+    const cookie = answer.headers['set-cookie']![0]!.split(';')[0]!;
+    expect((await end(cookie)).status).toBe(204);
+  }
+  expect(statuses.filter((status) => status === 200)).toHaveLength(100);
+  expect(statuses.slice(100)).toEqual(Array(50).fill(429));
+  // It ends no session, so there is nothing to tell.
+  for (let i = 0; i < 150; i++) {
+    const answer = await supertest(control.app)
+      .delete('/api/v1/session')
+      .set({ Authorization: `Bearer ${token}` });
+    expect(answer.status).toBe(404);
+  }
+  await eventually(async () => expect(await audited()).toBeGreaterThanOrEqual(before + 200));
+  expect(await audited()).toBe(before + 200);
+  expect((await login(ADMIN_TOKEN)).status).toBe(200);
 });
 
 test('an ended session is refused, also by another control process', async () => {
