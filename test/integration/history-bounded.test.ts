@@ -12,6 +12,7 @@ import { countDeliveries, fillPage, listDeliveries } from '../../services/contro
 import { keepWithin } from '../../services/control/history/retention';
 import { migrate } from '../../services/control/history/schema';
 import { type TablePartition } from '../../services/control/history/table-partitions';
+import { fewerCases, seedOf } from '../support/cases';
 import { postgresServer } from '../support/database';
 import { aDeath, START } from '../support/events';
 import { storeEvents } from '../support/store-events';
@@ -192,10 +193,13 @@ describe.each(Object.keys(openings))('%s', (name) => {
   const pairs = filters.flatMap((one, i) =>
     filters.slice(i + 1).map((other) => ({ ...one, ...other })),
   );
+  const nth = Math.round(pairs.length / fewerCases(pairs.length));
+  const seed = seedOf('BOUNDED_SEED');
+  const tried = pairs.filter((_, i) => (i + seed) % nth === 0);
 
   test('a page of deliveries visits few rows, by each filter and each two', async () => {
     const found: object[] = [];
-    for (const filter of [{}, ...filters, ...pairs]) {
+    for (const filter of [{}, ...filters, ...tried]) {
       found.push(...(await costly(filter, () => listDeliveries(counting, filter, page))));
     }
     expect(found).toEqual([]);

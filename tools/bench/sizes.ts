@@ -110,7 +110,7 @@ export const QUICK: Sizes = {
   },
   batches: { warmUp: 5_000, count: 20_000, ...BATCHES },
   singles: { warmUp: 2_000, count: 8_000, ...SINGLES },
-  ledger: { settleSeconds: 12, seconds: 10, warmUp: 1_000, fullSpeed: 3_000 },
+  ledger: { settleSeconds: 25, seconds: 10, warmUp: 1_000, fullSpeed: 3_000 },
   load: { settleSeconds: 20, seconds: 10, warmUp: 3_000, rates: [50, 200, 500] },
   processes: {
     counts: [1, 2, 4],
