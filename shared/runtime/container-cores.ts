@@ -10,7 +10,7 @@ export function coresOfContainer(path = '/sys/fs/cgroup/cpu.max'): number {
   }
 }
 
-/** @param text "<ms of CPU> <of so many ms>" in microseconds, or "max …" without a limit */
+/** @param text CPU time, or "max" without a limit, and the period in which it may be used, µs */
 export function coresOf(text: string): number {
   const [quota, period] = text.trim().split(' ').map(Number);
   const cores = (quota ?? NaN) / (period ?? NaN);

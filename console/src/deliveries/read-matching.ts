@@ -11,7 +11,7 @@ const MOST_PAGES = 20;
 
 interface Matching {
   rows: Row[];
-  /** it ended before it had looked at all of the past, or found as many as a selection holds */
+  /** it gave up before the end: more may match */
   isPart: boolean;
 }
 
