@@ -2,6 +2,7 @@ import { createAuthenticator } from '../../shared/config/authentication';
 import { watchKey, createEncryptor } from '../../shared/config/encryption';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { withTimeout } from '../../shared/runtime/async';
+import { coresOfContainer } from '../../shared/runtime/container-cores';
 import { ConsumerHealth } from '../../shared/runtime/health';
 import { brokerClock, CLOCK_WITHIN_MS } from '../../shared/kafka/broker-clock';
 import {
@@ -24,6 +25,7 @@ import { MailSender } from './http/mail';
 import { Proxies } from './http/proxies';
 import { Destinations } from './destinations/destinations';
 import { warmUp } from './warm-up';
+import { systemClock } from './clock/clock';
 import { StallClock } from './clock/stall-clock';
 
 /** Sends each delivery to each of its open URLs, and writes the results to Kafka. */
@@ -73,7 +75,7 @@ runService(
       lingerMs: Math.min(DIVERT_LINGER_MS, Math.min(...tiersMs) / 10),
     });
     onStop(() => Promise.all([producer.close(1_000), divertProducer.close(1_000)]));
-    const clock = new StallClock();
+    const clock = new StallClock(systemClock, coresOfContainer());
     onStop(() => clock.stop());
     const sender = openSender(settings, clock, producer);
     const proxies = new Proxies({

@@ -276,12 +276,13 @@ export class Recalls {
     for (let rest = found; rest[0];) {
       rest = rest.filter(({ known, record }) => !known.stopped && goesOn(record.partition));
       if (rest.length === 0) return;
-      const count = pace ? pace.take(rest.length, steadyMs()) : rest.length;
+      const most = Math.min(rest.length, MOST_AT_ONCE);
+      const count = pace ? pace.take(most, steadyMs()) : most;
       if (pace && count === 0) {
-        await sleep(pace.waitMs(rest.length, steadyMs()));
+        await sleep(pace.waitMs(most, steadyMs()));
         continue;
       }
-      const now = rest.slice(0, Math.min(count, MOST_AT_ONCE));
+      const now = rest.slice(0, count);
       rest = rest.slice(now.length);
       for (const [known, each] of groupBy(now, (one) => one.known)) {
         const records = each.map(({ record }) => record);

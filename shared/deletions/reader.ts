@@ -29,7 +29,7 @@ export interface FollowedDeletions extends Deletions {
   readonly latestAt: number;
   /** Returns the sources whose calls of that time were deleted for a user. */
   deletedSources(userId: string, acceptedAt: number): 'all' | string[];
-  /** Returns the deletions of users since a time. */
+  /** Returns the deletions of users that Kafka appended to `deletions` since a time. */
   usersSince(sinceMs: number): UserDeletion[];
   /** Adds a deletion that this process has learned before it read it here. */
   add(deletion: DeletionRecord): void;

@@ -73,8 +73,12 @@ export class BrokerClock {
   }
 
   /** Returns the moment to hand to `wrote` later. */
-  mark(): number {
-    return this.steadyMs();
+  mark(): Moment {
+    const steadyMs = this.steadyMs();
+    return {
+      steadyMs,
+      machineLead: this.wallMs() - steadyMs,
+    };
   }
 
   /** Notes the timestamp of a record that was read. */
@@ -86,14 +90,18 @@ export class BrokerClock {
 
   /**
    * Notes the timestamp of a record that was sent at `mark` and acknowledged now: a broker set it
-   * in between.
+   * in between. If the clock of this machine has jumped meanwhile, it may be from before a stop, and
+   * tells nothing.
    */
-  wrote(stampMs: number, mark: number): void {
+  wrote(stampMs: number, mark: Moment): void {
+    const jumpMs = this.wallMs() - this.steadyMs() - mark.machineLead;
+    if (Math.abs(jumpMs) > JUMP_MS) return;
     const isFirst = this.#writes === 0;
     if (this.isInDoubt) this.#forgetWrites();
+    this.#machineLead = this.wallMs() - this.steadyMs();
     const place = this.#writes++ % REMEMBERED_WRITES;
     this.#least[place] = stampMs - this.steadyMs();
-    this.#most[place] = stampMs + 1 - mark;
+    this.#most[place] = stampMs + 1 - mark.steadyMs;
     this.#brokersLead = Math.min(
       middleOf(this.#most),
       Math.max(this.#brokersLead ?? this.#lead, middleOf(this.#least)),
@@ -102,11 +110,17 @@ export class BrokerClock {
   }
 
   #forgetWrites(): void {
-    this.#machineLead = this.wallMs() - this.steadyMs();
     this.#least.length = 0;
     this.#most.length = 0;
     this.#writes = 0;
   }
+}
+
+/** When a record was sent. */
+interface Moment {
+  steadyMs: number;
+  /** of the clock of this machine over the steady one, ms */
+  machineLead: number;
 }
 
 /** A process that starts waits at most this long for the first timestamp of a broker. */

@@ -107,10 +107,12 @@ export class DeletedUsers {
     return later.flatMap(({ sources }) => sources ?? []);
   }
 
-  /** Returns the deletions of users since a time. */
+  /** Returns the deletions of users that Kafka appended to `deletions` since a time. */
   usersSince(sinceMs: number): UserDeletion[] {
     return Array.from(this.#byUser, ([userId, found]) =>
-      found.flatMap(({ at, sources }) => (at >= sinceMs ? { userId, at, sources } : [])),
+      found
+        .filter(({ appendedAt }) => appendedAt >= sinceMs)
+        .map(({ at, sources }) => ({ userId, at, sources })),
     ).flat();
   }
 }

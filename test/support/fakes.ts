@@ -90,8 +90,9 @@ export function fakeDeletions() {
     known: () => Promise.resolve(),
     stuck: () => undefined,
     stop: () => Promise.resolve(),
-    add: (deletion: Partial<DeletionRecord> & { at: number }) =>
-      users.add({ sources: null, ...deletion }),
+    /** @param appendedAt when Kafka appended its record; default: it is not read yet */
+    add: (deletion: Partial<DeletionRecord> & { at: number }, appendedAt?: number) =>
+      users.add({ sources: null, ...deletion }, appendedAt),
   };
 }
 

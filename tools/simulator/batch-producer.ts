@@ -63,6 +63,7 @@ export class SimulatedAppender implements BatchProducer {
   #newBatch() {
     const batch = { records: [] as OutRecord[], acknowledge: [] as (() => void)[] };
     const { now } = this.agenda;
+    const mark = this.time.brokerClock.mark();
     this.agenda.at(now + 1, () => {
       if (this.#batch === batch) this.#batch = undefined;
     });
@@ -71,7 +72,7 @@ export class SimulatedAppender implements BatchProducer {
     let storedAt = 0;
     this.agenda.at(now + ACKNOWLEDGED_MS, () => (storedAt = this.store(batch.records)));
     this.time.at(now + ACKNOWLEDGED_MS, () => {
-      this.time.brokerClock.wrote(storedAt, now);
+      this.time.brokerClock.wrote(storedAt, mark);
       for (const acknowledge of batch.acknowledge) acknowledge();
     });
     return batch;

@@ -1,5 +1,12 @@
 import { Button, Checkbox, Group, Text } from '@mantine/core';
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { isDelivered } from '../../../shared/model/reasons';
@@ -7,6 +14,7 @@ import { SelectionBar } from '../delivery/selection';
 import { call, useRead } from '../lib/api';
 import { goesOnInWords } from '../lib/goes-on';
 import { answerInShort, count, reasonInWords, stateInWords } from '../lib/labels';
+import { sayProblem } from '../lib/problems';
 import { linkOf, rowOf, useReturn } from '../lib/return';
 import { useMay } from '../lib/session';
 import { timeOf } from '../lib/times';
@@ -14,9 +22,11 @@ import { SendFirst } from '../source/send-first';
 import { type Filters, Pager, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
 import { TimeFilter } from '../ui/time-filter';
+import { useToast } from '../ui/toast';
 import { Empty, number, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { Histogram } from './histogram';
 import { DeliveryPanel } from './panel';
+import { MOST_SELECTED, readMatching } from './read-matching';
 import { SearchField } from './search-field';
 import { text } from '../texts';
 
@@ -153,14 +163,12 @@ interface FoundProps {
   total: Response['total'];
 }
 
-/** Reads of one selection: more belong into a replay, which has a scope and a rate. */
-const MOST_SELECTED = 1_000;
-const PAGE = 200;
-
 function Found({ deliveries: { data: deliveries, next }, query, filters, total }: FoundProps) {
   const mayAct = useMay('POST /deliveries/{id}/replay');
   const [chosen, setChosen] = useState<ReadonlyMap<string, Row>>(new Map());
-  const [reading, setReading] = useState(false);
+  const [reading, setReading] = useState<AbortController>();
+  useEffect(() => () => reading?.abort(), [reading]);
+  const toast = useToast();
   const open = filters.get('open');
   const keys = useRowKeys(deliveries, open, (id) => filters.set('open', id));
   const rowsSeen = useReturn(deliveries.length > 0);
@@ -176,9 +184,21 @@ function Found({ deliveries: { data: deliveries, next }, query, filters, total }
   const onPage = deliveries.filter(({ id }) => chosen.has(id)).length;
   const isWholePage = onPage === deliveries.length;
   const chooseAll = async () => {
-    setReading(true);
-    const all = await allOf(query).finally(() => setReading(false));
-    setChosen(new Map(all.map((row) => [row.id, row])));
+    const aborter = new AbortController();
+    const { signal } = aborter;
+    setReading(aborter);
+    const { after: _, ...all } = query;
+    const readPage = async (page: { limit: number; after?: string }) =>
+      (await call('GET /deliveries', { query: { ...all, ...page }, signal })).data;
+    try {
+      const { rows, isPart } = await readMatching(readPage);
+      setChosen(new Map(rows.map((row) => [row.id, row])));
+      if (isPart) toast(words.selectedPart(count(rows.length)));
+    } catch (error) {
+      if (!signal.aborted) toast(sayProblem(error));
+    } finally {
+      setReading(undefined);
+    }
   };
   const mayChooseAll = isWholePage && next !== null && chosen.size <= deliveries.length;
   return (
@@ -192,7 +212,7 @@ function Found({ deliveries: { data: deliveries, next }, query, filters, total }
               <Button
                 variant="subtle"
                 size="compact-sm"
-                loading={reading}
+                loading={reading !== undefined}
                 onClick={() => void chooseAll()}
               >
                 {total && total.exact && total.count <= MOST_SELECTED
@@ -244,20 +264,6 @@ function Found({ deliveries: { data: deliveries, next }, query, filters, total }
       )}
     </div>
   );
-}
-
-/** Reads all deliveries that match, up to the most that are acted on one by one. */
-async function allOf({ after: _, ...query }: Query): Promise<Row[]> {
-  const rows: Row[] = [];
-  let after: string | undefined;
-  while (rows.length < MOST_SELECTED) {
-    const page = { ...query, limit: PAGE, ...defined({ after }) };
-    const { data } = await call('GET /deliveries', { query: page });
-    rows.push(...data.data);
-    if (data.next === null) break;
-    after = data.next;
-  }
-  return rows.slice(0, MOST_SELECTED);
 }
 
 /**

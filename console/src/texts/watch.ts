@@ -87,6 +87,7 @@ export const watch = {
     selectAll: 'Select all on this page',
     selectAllOf: (n: string) => `Select all ${n} that match`,
     selectMost: (n: string) => `Select all that match, up to ${n}`,
+    selectedPart: (n: string) => `Selected ${n}. More may match: narrow the time to find the rest.`,
     status: 'Status',
     message: 'Event',
     destination: 'Destination',

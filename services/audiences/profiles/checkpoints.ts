@@ -17,7 +17,7 @@ import { Terms } from './terms';
 
 const EVERY_MS = 10_000;
 export class Checkpoints {
-  /** end of the changelog at the last checkpoint */
+  /** end of the changelog at the last checkpoint, and as many more as were written twice since */
   #end: number;
   /** the first look shows what came between the restoration and the first record of this term */
   #lookedAt = -Infinity;
@@ -78,7 +78,12 @@ export class Checkpoints {
     const { kafka, store, partition, term } = this.options;
     const offset = this.#end + store.written;
     const { end } = await kafka.read({ topic: PROFILES, partition, offset, maxBytes: 1 });
-    return end > offset && (await this.#readTo(end)).latest > term;
+    if (end <= offset) return false;
+    const { latest, hasVoid } = await this.#readTo(end);
+    if (latest > term) return true;
+    // The next step need not read them again. Void ones are left for `next`, which has them replaced.
+    if (!hasVoid) this.#end += end - offset;
+    return false;
   }
 
   async #readTo(next: number): Promise<Terms> {

@@ -43,6 +43,9 @@ export const PROFILES_GROUP = 'audiences-profiles';
 /** Compaction forgets after a while which keys were deleted. An older store might keep them. */
 const TOO_OLD_MS = TOMBSTONES_MS / 2;
 
+/** Control appends the two records of a deletion at once, to partitions of different brokers. */
+const APPENDED_WITHIN_MS = 60_000;
+
 export interface Restored {
   store: Store;
   meta: PartitionState;
@@ -265,7 +268,8 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
     hasPassed: (ends) => progress.covers(ends, partition, engine.meta.live.next),
   });
   const { last, next: nextEvent } = state.live;
-  const lostDeletions = last && nextEvent < low ? deletions.usersSince(last[2]) : [];
+  const lostDeletions =
+    last && nextEvent < low ? deletions.usersSince(last[2] - APPENDED_WITHIN_MS) : [];
   const { term } = state;
   const checkpoints = new Checkpoints({ kafka, store, partition, next, term, now });
   log.info(

@@ -177,14 +177,7 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
     full: boolean,
     { id, by, req: body, stillAllowed }: At & Pick<Call, 'req' | 'stillAllowed'>,
   ) {
-    const { data } = entries.get('audience', id);
-    if (data.condition !== undefined) {
-      throw new Problem(
-        'conflict',
-        'The condition determines the members of this audience. Create an audience without ' +
-          'a condition to upload members',
-      );
-    }
+    requireNoCondition(entries.get('audience', id).data);
     const begunAt = now();
     const uploading: Uploading = {
       kafka,
@@ -201,6 +194,7 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
     }
     let number = 0;
     await entries.change('audience', { id, ifMatch: undefined, by }, (audience) => {
+      requireNoCondition(audience);
       number = Math.max(now().getTime(), (audience.upload?.number ?? 0) + 1);
       return { ...audience, upload: { number, full, lines } };
     });
@@ -208,6 +202,16 @@ export function uploadHandlers(deps: UploadDeps): Pick<HandlersOf<'audiences'>, 
     log.info({ audience: id, full, lines }, 'members.uploaded');
     return { upload: number, lines };
   }
+}
+
+/** @throws Problem `conflict` */
+function requireNoCondition({ condition }: { condition?: string | undefined }): void {
+  if (condition === undefined) return;
+  throw new Problem(
+    'conflict',
+    'The condition determines the members of this audience. Create an audience without ' +
+      'a condition to upload members',
+  );
 }
 
 interface ShowCall {

@@ -49,7 +49,11 @@ export class StallClock {
   /** ends the ticks; undefined while it rests */
   #stopTicks: (() => void) | undefined;
 
-  constructor(private readonly time: Clock = systemClock) {
+  /** @param cores that this process may use at most */
+  constructor(
+    private readonly time: Clock = systemClock,
+    private readonly cores = Infinity,
+  ) {
     this.#last = time.steadyMs();
     this.#judged = { atMs: this.#last, busyMs: time.busyMs(), cpuMs: time.cpuMs() };
   }
@@ -99,8 +103,9 @@ export class StallClock {
   }
 
   /**
-   * True if it used a whole core throughout the last period. On a busy machine a process is saturated
-   * without that: it waits for the CPU, and has more to do in each of its turns.
+   * True if it used a whole core throughout the last period, or all of the part of a core that its
+   * container has. On a busy machine a process is saturated without that: it waits for the CPU, and
+   * has more to do in each of its turns.
    */
   get usesWholeCore(): boolean {
     return this.#usesWholeCore;
@@ -148,7 +153,7 @@ export class StallClock {
     const busyMs = this.time.busyMs();
     const cpuMs = this.time.cpuMs();
     this.#saturated = busyMs - this.#judged.busyMs >= leastMs;
-    this.#usesWholeCore = cpuMs - this.#judged.cpuMs >= leastMs;
+    this.#usesWholeCore = cpuMs - this.#judged.cpuMs >= leastMs * Math.min(1, this.cores);
     this.#judged = { atMs, busyMs, cpuMs };
   }
 }

@@ -112,6 +112,23 @@ test('after its machine was stopped, a clock is in doubt until the next write te
   expect([clock.isInDoubt, lateMs()]).toEqual([false, 0]);
 });
 
+test('a write that was under way while its machine was stopped tells it nothing', () => {
+  const at = { ms: 1_000_000, stoppedMs: 0 };
+  const clock = new BrokerClock(
+    () => at.ms - at.stoppedMs,
+    () => at.ms,
+  );
+  for (let i = 0; i < 20; i++) clock.wrote(at.ms, clock.mark());
+  const mark = clock.mark();
+  const stampMs = at.ms;
+  at.ms += 90_000;
+  at.stoppedMs = 90_000;
+  clock.wrote(stampMs, mark);
+  expect([clock.isInDoubt, clock.brokersNow()]).toEqual([true, at.ms - 90_000]);
+  clock.wrote(at.ms, clock.mark());
+  expect([clock.isInDoubt, clock.now(), clock.brokersNow()]).toEqual([false, at.ms, at.ms]);
+});
+
 test('a clock of a machine that stays wrong is in doubt only until the next write', () => {
   const at = { ms: 1_000_000, wrongMs: 0 };
   const clock = new BrokerClock(

@@ -67,6 +67,14 @@ test('one that is not read yet, or never will be, holds up no other', () => {
   expect([users.covers(call('kim')), users.covers(call('lee'))]).toEqual([true, false]);
 });
 
+test('the deletions since a time are those that Kafka appended since, or that are not read yet', () => {
+  const users = new DeletedUsers();
+  users.add(deletion('kim', NOW + 5), NOW - 1);
+  users.add(deletion('lee', NOW - 5), NOW);
+  users.add(deletion('max', NOW - 5));
+  expect(users.usersSince(NOW).map(({ userId }) => userId)).toEqual(['lee', 'max']);
+});
+
 test('two deletions of one user in one millisecond count for the sources of both', () => {
   const users = new DeletedUsers();
   users.add(deletion('kim', NOW, ['src_a']));

@@ -37,8 +37,11 @@ const NOW = 1_700_000_000_000;
 let stop = () => Promise.resolve();
 afterEach(() => stop());
 
-/** Recalls over one partition of one tier. */
-function aTier() {
+/**
+ * Recalls over one partition of one tier.
+ * @param time default: a clock by which it recalls at full speed
+ */
+function aTier(time?: { steadyMs: () => number; sleep: (ms: number) => Promise<void> }) {
   const producer = recordingProducer();
   let deliveries: string[] = [];
   let steadyMs = 0;
@@ -67,9 +70,8 @@ function aTier() {
     completeAt: () => Infinity,
     expectSoon: () => undefined,
     now: () => NOW,
-    // It recalls at full speed.
-    steadyMs: () => (steadyMs += 1_000),
-    sleep: () => new Promise(setImmediate),
+    steadyMs: time?.steadyMs ?? (() => (steadyMs += 1_000)),
+    sleep: time?.sleep ?? (() => new Promise(setImmediate)),
     keepMs: 86_400_000,
     log: createLog('test', 'silent'),
   });
@@ -96,6 +98,33 @@ function aTier() {
     },
   };
 }
+
+test('after a late turn all leave together that were due meanwhile', async () => {
+  const LATE_MS = 10_000;
+  let nowMs = 0;
+  const { request, holds, taken, producer, returnedTo } = aTier({
+    steadyMs: () => nowMs,
+    sleep: async (ms) => {
+      await new Promise(setImmediate);
+      nowMs += nowMs < LATE_MS ? LATE_MS : ms;
+    },
+  });
+  const leftAt: number[] = [];
+  producer.behave = (records) => {
+    for (const { topic } of records) if (topic === DUE) leftAt.push(nowMs);
+    return Promise.resolve();
+  };
+  holds(Array.from({ length: 1_000 }, (_, i) => `d${i}`));
+  returnedTo(0);
+  request('retry_all');
+  await taken();
+  expect([leftAt[0], leftAt[1], leftAt.at(-1), leftAt.length]).toEqual([
+    0,
+    LATE_MS,
+    LATE_MS,
+    1_000,
+  ]);
+});
 
 describe('after a tier was cut', () => {
   const CUT = { topic: TIER, partition: 0, from: 2 };

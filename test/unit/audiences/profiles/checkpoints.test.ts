@@ -11,9 +11,11 @@ function changelog() {
   /** of the records of other processes, by offset */
   const terms = new Map<number, number>();
   const store: Pick<Store, 'checkpoint' | 'written'> = { checkpoint: undefined, written: 0 };
+  let reads = 0;
   const ranges = () => Promise.resolve([{ partition: 3, low: 0, high: at.high }]);
-  const read = ({ offset }: { offset: number }) =>
-    Promise.resolve({
+  const read = ({ offset }: { offset: number }) => {
+    reads++;
+    return Promise.resolve({
       records:
         offset < at.high
           ? [
@@ -33,6 +35,7 @@ function changelog() {
       gone: false,
       era: '',
     });
+  };
   const checkpoints = new Checkpoints({
     kafka: { ranges, read },
     store,
@@ -43,6 +46,7 @@ function changelog() {
   });
   return {
     checkpoints,
+    reads: () => reads,
     /** its own records */
     write: (records: number) => {
       at.high += records;
@@ -95,9 +99,10 @@ test('a process is not overtaken by an earlier owner', async () => {
 });
 
 test('what an earlier owner wrote last is written again, and then covered', async () => {
-  const { write, others, after } = changelog();
+  const { write, others, after, checkpoints } = changelog();
   write(2);
   others(2, TERM - 1);
+  expect(await checkpoints.isOvertaken()).toBe(false);
   expect(await after(10)).toEqual(['102', '103']);
   write(3);
   expect(await after(10)).toBe(106);
@@ -108,6 +113,18 @@ test('a request that was written twice is covered', async () => {
   write(2);
   others(2, TERM);
   expect(await after(10)).toBe(103);
+});
+
+test('a request that was written twice is read once, and then covered', async () => {
+  const { write, others, after, checkpoints, reads } = changelog();
+  write(50);
+  others(50, TERM);
+  expect(await checkpoints.isOvertaken()).toBe(false);
+  const before = reads();
+  write(1);
+  expect(await checkpoints.isOvertaken()).toBe(false);
+  expect(reads() - before).toBe(1);
+  expect(await after(10)).toBe(200);
 });
 
 test('a changelog that holds less than the process wrote was cut', async () => {

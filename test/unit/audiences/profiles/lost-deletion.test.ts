@@ -58,11 +58,13 @@ test('a user is forgotten, though the log has lost the deletion, and others are 
     memory.append([{ topic: EVENTS, key: user, ...encodeEvent(identify({ plan: 'pro' })) }]);
   }
   // Of this deletion nothing was read yet, and cyn is back since.
-  deletions.add({ userId: 'cyn', at: Date.now() - 60_000 });
+  const longAgo = Date.now() - 600_000;
+  deletions.add({ userId: 'cyn', at: longAgo }, longAgo);
   await close(await open());
 
-  const at = Date.now() + 1;
-  deletions.add({ userId: 'ann', at });
+  // The clock of control is behind that of the brokers.
+  const at = Date.now() - 5_000;
+  deletions.add({ userId: 'ann', at }, Date.now());
   const lost = encodeEvent({ kind: 'delete', at, sources: null });
   memory.append([{ topic: EVENTS, key: 'ann', ...lost }]);
   low = memory.records(EVENTS).length;

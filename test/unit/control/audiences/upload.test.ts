@@ -13,7 +13,7 @@ const isEnd = ({ value }: OutRecord) => String(value).includes('"uploaded"');
 
 /** The configuration of an audience, which all control processes change. */
 function audienceEntry() {
-  const at: { audience: { upload?: object } } = { audience: {} };
+  const at: { audience: { upload?: object; condition?: string } } = { audience: {} };
   const entries = {
     get: () => ({ data: at.audience }),
     change: (_kind: string, _at: object, next: (from: object) => object) => {
@@ -65,6 +65,17 @@ test('an upload during which its token ended changes nothing', async () => {
   });
   await expect(upload(false)).rejects.toMatchObject({ code: 'unauthorized' });
   expect([at.audience.upload, written.filter(isEnd)]).toEqual([undefined, []]);
+});
+
+test('an upload to an audience that got a condition meanwhile changes nothing', async () => {
+  const written: OutRecord[] = [];
+  const { at, upload } = anUpload((records) => {
+    written.push(...records);
+    at.audience = { condition: 'true' };
+    return Promise.resolve();
+  });
+  await expect(upload(true)).rejects.toMatchObject({ code: 'conflict' });
+  expect([at.audience, written.filter(isEnd)]).toEqual([{ condition: 'true' }, []]);
 });
 
 test('of two uploads that two processes begin in the same millisecond, the one that ends last counts', async () => {

@@ -6,7 +6,7 @@ import { type Clock } from '../../../../services/delivery/clock/clock';
  * A clock, the real time that it reads, and its ticks. A tick takes `ms`, of it the part `busy` (0
  * to 1) as work.
  */
-function setUp() {
+function setUp(cores?: number) {
   const at = { steadyMs: 0, busyMs: 0, cpuMs: 0 };
   let act: () => void = () => undefined;
   const time: Clock = {
@@ -22,7 +22,7 @@ function setUp() {
     },
     after: () => () => undefined,
   };
-  const clock = new StallClock(time);
+  const clock = new StallClock(time, cores);
   const rest = clock.run();
   const tick = (ms: number, busy = 0, cpu = busy) => {
     at.steadyMs += ms;
@@ -67,6 +67,17 @@ describe('the time for estimates of latency', () => {
     const { clock, tick } = setUp();
     for (let i = 0; i < 10; i++) tick(100, 1, 0.3);
     expect([clock.saturated, clock.usesWholeCore]).toEqual([true, false]);
+  });
+
+  test.each([
+    [0.5, 0.5, true],
+    [0.5, 0.3, false],
+    [4, 0.5, false],
+    [4, 1, true],
+  ])('a process that may use %d cores and uses %d: %p', (cores, cpu, usesWhole) => {
+    const { clock, tick } = setUp(cores);
+    for (let i = 0; i < 10; i++) tick(100, 1, cpu);
+    expect(clock.usesWholeCore).toBe(usesWhole);
   });
 });
 
