@@ -163,12 +163,12 @@ async function prepare(
 /** Works on a body: at once if it is small. */
 async function workOn<T>(
   { admission, largeBodies }: RequestHandlerParts,
-  { req, body }: Read,
+  read: Read,
   named: Source | undefined,
   work: () => Steps<T>,
 ): Promise<T | HttpResponse> {
-  if (body.length < LARGE_BODY_BYTES) return finish(work());
-  const result = await largeBodies.work(admission.bodyOwner(req, named), body, work);
+  if (read.body.length < LARGE_BODY_BYTES) return finish(work());
+  const result = await largeBodies.work(admission.bodyOwner(read.req, named), read, work);
   return result === 'overloaded' ? refusal('overloaded') : result;
 }
 
