@@ -43,7 +43,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   /** of the leader, which is another one after a cut */
   let epoch = 0;
   let failure: Error | undefined;
-  let isRefused = (_: OutRecord): boolean => false;
+  let isRefused: (record: OutRecord) => boolean = () => false;
   let appended = (): void => undefined;
   const waiting = new Set<() => void>();
   const topic = (name: string) => {
