@@ -214,15 +214,18 @@ export class Router {
       return true;
     }
     if (this.#inFlight.holdCopy(ref, incoming)) return true;
-    const decided = this.#held.hasEarlier(incoming)
-      ? 'config_behind'
-      : this.#decideNow(incoming, knowledge);
+    const isCopyOfDeferred = this.#deferrals.hasEarlier(ref);
+    const decided =
+      isCopyOfDeferred || this.#held.hasEarlier(incoming)
+        ? 'config_behind'
+        : this.#decideNow(incoming, knowledge);
     if (typeof decided !== 'string') {
       this.#perform(incoming, decided);
       return true;
     }
-    if (decided !== 'config_behind' || (this.#isFull && !this.#held.has(incoming))) {
-      this.#deferrals.defer(incoming.record, head.sourceId, decided);
+    const isBeyondBound = this.#isFull && !this.#held.has(incoming);
+    if (decided !== 'config_behind' || isCopyOfDeferred || isBeyondBound) {
+      this.#deferrals.defer(incoming, head.sourceId, decided);
       return true;
     }
     // Copied, because slices would keep the whole fetch in memory.

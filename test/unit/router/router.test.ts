@@ -611,6 +611,24 @@ describe('Router', () => {
       expect(state.decidable).toBe(1);
     });
 
+    test('a copy of a deferred message is deferred, too, and both are routed once', () => {
+      const { give, appends, deferred, sources, destinations, config } = aRouter();
+      const copy = { ...unknown, messageId: 'same' };
+      const held = holdAll(give);
+      clock.mockReturnValue(performance.now() + 10_000);
+      give(held + 1, copy);
+      sources.set('s2', { ...source, id: 's2' });
+      destinations.set('d1', aDestination({ id: 'd1', sources: ['s2'] }));
+      expect([give(held + 2, copy), give(held + 3, unknown)]).toEqual(['accepted', 'accepted']);
+      const routed = () => appends.map(({ records }) => records[0]!.headers!.message);
+      expect([deferred, routed()]).toEqual([[held + 1, held + 2], [`m${held + 3}`]]);
+      config.readToEnd(1);
+      give(held + 1, copy);
+      give(held + 2, copy);
+      expect(routed().filter((id) => id === 'same')).toHaveLength(1);
+      expect(deferred).toHaveLength(2);
+    });
+
     test('a held message is handed back with its partition', () => {
       const { give, released, router, done, config } = aRouter();
       give(1, { ...unknown, leaving: true });
