@@ -31,10 +31,7 @@ test.each([
   '{"writeKeys":["a"]}',
   'writeKey',
   'writeKey=&batch=[]',
-])(
-  'the beginning of a body without a write key is shown as it is: %s',
-  (text) => {
-    const body = Buffer.from(text);
-    expect(excerptOf(body, 0, body.length).text).toBe(text);
-  },
-);
+])('the beginning of a body without a write key is shown as it is: %s', (text) => {
+  const body = Buffer.from(text);
+  expect(excerptOf(body, 0, body.length).text).toBe(text);
+});
