@@ -8,7 +8,7 @@ import { type OutRecord } from '../../shared/kafka/port';
 import { type HttpResponse, badRequest, refusal, refusalMessage, success } from './responses';
 import { namedKey, type Sources } from './write-key';
 import { MAX_BODY_BYTES, type ReadBody, type RefusedBody } from './read-body';
-import { excerptOf } from './calls/excerpt';
+import { excerptOf, withoutKey } from './calls/excerpt';
 import { finish, type Steps } from './calls/steps';
 import { toUtf8 } from './charset';
 import { type Admission } from './admission';
@@ -76,7 +76,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
   return (received) => {
     const { req } = received;
     const startedAt = performance.now();
-    const key = namedKey(req.headers.authorization, req.url ?? '');
+    const key = keyNamedBy(req);
     return withSource(parts, { req, key }, async (named) => {
       const limited = named && parts.admission.limited(named);
       const prepared = limited ?? (await prepare(parts, received, named));
@@ -163,12 +163,12 @@ async function prepare(
 /** Works on a body: at once if it is small. */
 async function workOn<T>(
   { admission, largeBodies }: RequestHandlerParts,
-  { req, body }: Read,
+  read: Read,
   named: Source | undefined,
   work: () => Steps<T>,
 ): Promise<T | HttpResponse> {
-  if (body.length < LARGE_BODY_BYTES) return finish(work());
-  const result = await largeBodies.work(admission.bodyOwner(req, named), body, work);
+  if (read.body.length < LARGE_BODY_BYTES) return finish(work());
+  const result = await largeBodies.work(admission.bodyOwner(read.req, named), read, work);
   return result === 'overloaded' ? refusal('overloaded') : result;
 }
 
@@ -280,7 +280,10 @@ function* accept(
       acceptedAtMs: receivedAtMs,
       configPosition: parts.config.position,
     }),
-    rejectedRecords: yield* rejectedRecords(source.id, rejected, parsed, receivedAtMs),
+    rejectedRecords: yield* rejectedRecords(source.id, rejected, parsed, {
+      atMs: receivedAtMs,
+      key: keyNamedBy(read.req) ?? parsed.writeKey,
+    }),
     rejected: [...rejected, ...parsed.lost],
     response: success(rejected),
     receivedSteadyMs,
@@ -298,7 +301,7 @@ function refuseBody(
     code: fault.code === 'invalid_json' ? 'unreadable' : fault.code,
     message: fault.message,
     calls: fault.callCount ?? 1,
-    excerpt: excerptOf(text, 0, text.length),
+    excerpt: withoutKey(excerptOf(text, 0, text.length), keyOf(read.req, text, parts.sources)),
   };
   return lose(parts, read, source, { ...lost, bytes: text.length, response: badRequest(fault) });
 }
@@ -325,7 +328,7 @@ function refuseUnread(
     code,
     message: refusalMessage(code),
     calls: 1,
-    excerpt: excerptOf(text, 0, text.length, isCut),
+    excerpt: withoutKey(excerptOf(text, 0, text.length, isCut), keyOf(req, text, sources)),
   };
   return (
     admission.limited(source) ??
@@ -367,11 +370,25 @@ const MAX_CANDIDATES = 8;
 /** Some clients repeat the key in each of 2,500 calls. */
 const MAX_OCCURRENCES = 2_500;
 
+/** Returns the key that names the source of a request: before its body, or in its text. */
+function keyOf(req: IncomingMessage, text: Buffer, sources: Sources): string | undefined {
+  return keyNamedBy(req) ?? keyInText(text, sources);
+}
+
+function keyNamedBy(req: IncomingMessage): string | undefined {
+  return namedKey(req.headers.authorization, req.url ?? '');
+}
+
+function sourceInText(body: Buffer, sources: Sources): Source | undefined {
+  const key = keyInText(body, sources);
+  return key === undefined ? undefined : sources.known(key);
+}
+
 /**
- * Returns the source of one of the first keys in the text, without decoding or parsing it: that
+ * Returns one of the first keys in the text that is of a source, without decoding or parsing it: that
  * would cost ten times as much.
  */
-function sourceInText(body: Buffer, sources: Sources): Source | undefined {
+function keyInText(body: Buffer, sources: Sources): string | undefined {
   const seen = new Set<string>();
   let looks = 0;
   for (const field of KEY_FIELDS) {
@@ -381,8 +398,7 @@ function sourceInText(body: Buffer, sources: Sources): Source | undefined {
       const window = body.toString('latin1', from, from + KEY_WINDOW).replaceAll('\0', '');
       const key = KEY_VALUE.exec(window)?.[1];
       if (key !== undefined && !seen.has(key)) {
-        const source = sources.known(key);
-        if (source) return source;
+        if (sources.known(key)) return key;
         seen.add(key);
       }
       looks++;

@@ -14,8 +14,15 @@ import { type Steps } from './calls/steps';
 export const LARGE_BODY_BYTES = 16 * 1024;
 const LEAST_SLICE_MS = 1;
 const LONGEST_SLICE_MS = 5;
-/** Of the time in which a client is promised its response. */
+/** Of the time from the request to its response. A body that has waited before has less of it. */
 const LONGEST_WAIT_MS = 2_000;
+
+interface LargeBody {
+  /** held until the work ends */
+  body: Buffer;
+  /** by `performance.now()` */
+  receivedSteadyMs: number;
+}
 
 interface Parts {
   /** ms, by a clock that never jumps */
@@ -32,23 +39,21 @@ export class LargeBodies {
   constructor(private readonly parts: Parts = { now: () => performance.now(), nextTurn }) {}
 
   /**
-   * @param body held until the work ends
    * @param work begins when all before it have ended
-   * @returns the result of the work; `overloaded` if it would have to wait too long, or if the
-   *   owner's share of memory is used up
+   * @returns the result of the work; `overloaded` if the body has waited too long, or if the owner's
+   *   share of memory is used up
    */
   async work<T>(
     { shares, share }: BodyOwner,
-    body: Buffer,
+    { body, receivedSteadyMs }: LargeBody,
     work: () => Steps<T>,
   ): Promise<T | 'overloaded'> {
     const { now, nextTurn } = this.parts;
     if (!shares.take(share, body.length)) return 'overloaded';
-    const startedAt = now();
     if (this.#isBusy) await this.#turnOf(share);
     this.#isBusy = true;
     try {
-      if (now() - startedAt > LONGEST_WAIT_MS) return 'overloaded';
+      if (now() - receivedSteadyMs > LONGEST_WAIT_MS) return 'overloaded';
       const steps = work();
       let sliceMs = LEAST_SLICE_MS;
       for (;;) {

@@ -7,7 +7,7 @@ import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
 import { logThrottle } from '../../shared/runtime/load-limits';
 import { type AcceptedCall, excerptRecord, rejectedRecord } from './calls/validate-request';
-import { type Excerpt } from './calls/excerpt';
+import { type Excerpt, withoutKey } from './calls/excerpt';
 import { type ParsedRequest } from './calls/parse-batch';
 import { type Steps } from './calls/steps';
 import { messageHeaders, messageKey } from '../../shared/model/message';
@@ -110,25 +110,25 @@ export function* messageRecords(
   return records;
 }
 
-/** @param atMs time of arrival, ms since 1970 */
+/** @param from `atMs`: time of arrival, ms since 1970; `key`: the write key of the request */
 export function* rejectedRecords(
   sourceId: string,
   rejected: readonly RejectedCall[],
   parsed: ParsedRequest,
-  atMs: number,
+  { atMs, key }: { atMs: number; key: string | undefined },
 ): Steps<OutRecord[]> {
   const at = new Date(atMs).toISOString();
   const records: OutRecord[] = [];
   for (const fault of rejected) {
     const excerpt = parsed.faults.get(fault.index)?.excerpt;
     const record = excerpt
-      ? excerptRecord(fault, excerpt, sourceId, at)
+      ? excerptRecord(fault, withoutKey(excerpt, key), sourceId, at)
       : rejectedRecord(fault, parsed.calls[fault.index] ?? null, sourceId, at);
     records.push(outRecord(sourceId, record));
     yield;
   }
   for (const fault of parsed.lost) {
-    const record = excerptRecord(fault, fault.excerpt ?? NOTHING, sourceId, at);
+    const record = excerptRecord(fault, withoutKey(fault.excerpt ?? NOTHING, key), sourceId, at);
     records.push(outRecord(sourceId, record));
     yield;
   }

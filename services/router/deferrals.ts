@@ -1,5 +1,10 @@
 import { type ConfigReader } from '../../shared/config/types';
 import { type OpenRecord } from '../../shared/kafka/port';
+import {
+  createDedupWindow,
+  type DedupWindow,
+  type MessageRef,
+} from '../../shared/model/dedup-window';
 import { logThrottle } from '../../shared/runtime/load-limits';
 import { type Log } from '../../shared/telemetry/log';
 import { type Doubt } from './decide';
@@ -9,14 +14,18 @@ import { type Doubt } from './decide';
  * source that it cannot read, or that is connected to a destination that it cannot read, and
  * messages beyond the bound while `config` is behind. Their offsets stay open, so that no record is
  * lost, and the partition continues with other sources. The router reads them again as soon as it
- * can decide them.
+ * can decide them. A copy of a message that waits for `config` is deferred with it: routed first, it
+ * would be delivered twice.
  */
 
 const LOG_EVERY_MS = 60_000;
 const MAX_LOGGED_SOURCES = 100;
+/** Limit of messages whose copies are deferred, which take 20 MB. */
+const MAX_BEHIND = 500_000;
 
 interface Options {
   config: Pick<ConfigReader, 'source' | 'isUnreadable' | 'unreadableDestinationsOf' | 'onComplete'>;
+  now: () => number;
   log: Log;
   onDecidable: () => void;
 }
@@ -24,7 +33,8 @@ interface Options {
 export class Deferrals {
   /** the sources of messages that wait for a readable record */
   readonly #unreadable = new Set<string>();
-  #behind = false;
+  /** the messages that wait for `config`, if there are any */
+  #behind: DedupWindow | undefined;
   readonly #isLogged = logThrottle(LOG_EVERY_MS, MAX_LOGGED_SOURCES);
 
   /** @param hasRoom returns whether the router can hold messages in memory again */
@@ -35,9 +45,22 @@ export class Deferrals {
     options.config.onComplete(() => this.#recheck());
   }
 
-  defer(record: OpenRecord, sourceId: string, doubt: Doubt): void {
-    if (doubt === 'config_behind') this.#behind = true;
-    else this.#unreadable.add(sourceId);
+  /** @returns whether a message with the same id waits for `config` at a lower offset */
+  hasEarlier(ref: MessageRef): boolean {
+    return this.#behind?.isDuplicate(ref, this.options.now()) ?? false;
+  }
+
+  defer(
+    { record, ref }: { record: OpenRecord; ref: MessageRef },
+    sourceId: string,
+    doubt: Doubt,
+  ): void {
+    if (doubt === 'config_behind') {
+      this.#behind ??= createDedupWindow({ maxIds: MAX_BEHIND });
+      this.#behind.remember(ref, this.options.now());
+    } else {
+      this.#unreadable.add(sourceId);
+    }
     record.defer();
     if (this.#isLogged(sourceId)) {
       this.options.log.error({ source: sourceId, reason: doubt }, 'messages.deferred');
@@ -47,7 +70,7 @@ export class Deferrals {
   #recheck(): void {
     if (!this.#isDecidable()) return;
     // The router defers again the messages that it still cannot decide.
-    this.#behind = false;
+    this.#behind = undefined;
     this.#unreadable.clear();
     this.options.onDecidable();
   }

@@ -214,15 +214,18 @@ export class Router {
       return true;
     }
     if (this.#inFlight.holdCopy(ref, incoming)) return true;
-    const decided = this.#held.hasEarlier(incoming)
-      ? 'config_behind'
-      : this.#decideNow(incoming, knowledge);
+    const isCopyOfDeferred = this.#deferrals.hasEarlier(ref);
+    const decided =
+      isCopyOfDeferred || this.#held.hasEarlier(incoming)
+        ? 'config_behind'
+        : this.#decideNow(incoming, knowledge);
     if (typeof decided !== 'string') {
       this.#perform(incoming, decided);
       return true;
     }
-    if (decided !== 'config_behind' || (this.#isFull && !this.#held.has(incoming))) {
-      this.#deferrals.defer(incoming.record, head.sourceId, decided);
+    const isBeyondBound = this.#isFull && !this.#held.has(incoming);
+    if (decided !== 'config_behind' || isCopyOfDeferred || isBeyondBound) {
+      this.#deferrals.defer(incoming, head.sourceId, decided);
       return true;
     }
     // Copied, because slices would keep the whole fetch in memory.
@@ -292,7 +295,7 @@ export class Router {
         const copies = this.#inFlight.end(incoming.ref);
         // The producer of a stopping process refuses: the records stay open, and the next process
         // reads them again.
-        if (error instanceof AppError && error.retriable) return;
+        if (isRetriable(error)) return;
         this.#reject(incoming.record, setAside(incoming), messageOf(error));
         // The next copy becomes the first.
         for (const copy of copies) this.#undecided.offer(copy);
@@ -300,23 +303,25 @@ export class Router {
     );
   }
 
-  #write(record: OpenRecord, output: OutRecord[]): Promise<void> {
-    return this.options.producer.send(output).catch(async (error: unknown) => {
-      if (!isRefused(error)) throw error;
-      // Some are written and some are not. Delivery drops the second record of a step.
-      await Promise.all(output.map((each) => this.#writeAlone(record, each)));
-    });
+  /**
+   * Writes each record by itself, so that Kafka refuses none for its neighbour. Those of one turn of
+   * the event loop share a request anyway.
+   */
+  #write(record: OpenRecord, output: readonly OutRecord[]): Promise<void> {
+    const [first, ...others] = output;
+    return first && others.length === 0
+      ? this.#writeOne(record, first)
+      : allWritten(output.map((each) => this.#writeOne(record, each)));
   }
 
-  /** Ends a delivery that Kafka refuses for good, so that the others of its message arrive. */
-  async #writeAlone(record: OpenRecord, out: OutRecord): Promise<void> {
-    const { producer, now } = this.options;
+  /** Ends a delivery that Kafka refuses for good. */
+  async #writeOne(record: OpenRecord, out: OutRecord): Promise<void> {
     try {
-      await producer.send([out]);
+      await this.options.producer.send([out]);
     } catch (error) {
-      const ended = isRefused(error) ? refusedRecords(record, out, now()) : undefined;
+      const ended = isRefused(error) && refusedRecords(record, out, this.options.now());
       if (!ended) throw error;
-      await producer.send(ended);
+      await this.#write(record, ended);
     }
   }
 
@@ -363,6 +368,19 @@ function incomingOf(record: OpenRecord, head: MessageHeaders): Incoming {
   const ref = messageRef(head.sourceId, head.messageId, record.partition, record.offset);
   const { key, value } = record;
   return { record, head, key, value, ref, bytes: OVERHEAD_BYTES + (value?.length ?? 0) };
+}
+
+/** Waits for all of them. @throws a retriable error if there is one: then nothing is final */
+async function allWritten(writes: readonly Promise<void>[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const write of await Promise.allSettled(writes)) {
+    if (write.status === 'rejected') errors.push(write.reason);
+  }
+  if (errors.length > 0) throw errors.find(isRetriable) ?? errors[0];
+}
+
+function isRetriable(error: unknown): boolean {
+  return error instanceof AppError && error.retriable;
 }
 
 function setAside({ head, value }: Incoming): SetAside {

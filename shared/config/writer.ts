@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { defined } from '../collections/defined';
 import { inTurn, withDeadline } from '../runtime/async';
 import { configKey, type ConfigRecord, type Kind, type Kinds, SYSTEM_ID } from '../model/config';
-import { AppError, messageOf } from '../runtime/errors';
+import { AppError, isRefused, messageOf } from '../runtime/errors';
 import { type BatchProducer, type OutRecord } from '../kafka/port';
 import { CONFIG } from '../kafka/topics';
 import { type Log } from '../telemetry/log';
@@ -29,6 +29,11 @@ import { type ApplyResult, keepsDeletion } from './state';
 
 /** Longer than a broker takes to elect a leader; shorter than people wait for a response. */
 const WRITE_DEADLINE_MS = 10_000;
+/**
+ * Pause after a failed repair, which may take a turn for as long as a write. Readers confirm the end
+ * of the topic ten times a second.
+ */
+const REPAIR_AGAIN_MS = 10_000;
 /** Limit of waiting turns. People and scripts make few changes; more means that Kafka is away. */
 const MAX_TURNS = 200;
 /** Limit of the versions of strangers that the next record follows. */
@@ -82,13 +87,17 @@ export function openWriter(options: ConfigWriterOptions): ConfigWriter {
   const turns = takeTurns();
   const write = createWrite(options);
   let healing = false;
+  /** by `performance.now()` */
+  let healNotBefore = -Infinity;
 
   const heal = () => {
     if (healing || config.unsettled().length === 0 || !mayWrite(options)) return;
+    if (performance.now() < healNotBefore) return;
     healing = true;
     turns
       .take(() => repairCompaction(options))
       .catch((error: unknown) => {
+        healNotBefore = performance.now() + REPAIR_AGAIN_MS;
         log.warn({ reason: messageOf(error) }, 'config.repair_failed');
       })
       .finally(() => (healing = false));
@@ -166,25 +175,40 @@ async function writeTombstone(key: string, { producer, log }: ConfigWriterOption
   }
 }
 
-/** Appends the record in force for every unsettled key; see the head of this file. */
+/**
+ * Appends the record in force for every unsettled key; see the head of this file.
+ * @throws AppError `kafka_refused` at the end if Kafka refuses records for good
+ */
 async function repairCompaction(options: ConfigWriterOptions): Promise<void> {
-  const { config, producer, authenticator, log, now } = options;
+  const { config, producer, log } = options;
   // The turn before may have deleted an entry: its tombstone is not read yet.
   await config.refresh(WRITE_DEADLINE_MS);
+  const refused: string[] = [];
   for (const key of config.unsettled()) {
-    const present = config.recordAt(key);
-    const records = [tombstone(key)];
-    if (present && (present.data !== undefined || keepsDeletion(present.kind))) {
-      const { first, ...versions } = versionsAfter(options, present.kind, present.id);
-      const next = { ...present, ...versions, at: now().toISOString() };
-      const headers = { [WRITE_HEADER]: randomUUID() };
-      records.splice(0, 1, ...first, outRecord(authenticator, next, headers));
+    try {
+      await withDeadline(WRITE_DEADLINE_MS, producer.send(repairOf(key, options)));
+      log.info({ key }, 'config.repaired');
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      refused.push(`${key}: ${error.message}`);
     }
-    await withDeadline(WRITE_DEADLINE_MS, producer.send(records));
-    log.info({ key }, 'config.repaired');
   }
   // The next turn must see the repaired versions. Otherwise it would replace an old version.
   await config.refresh(WRITE_DEADLINE_MS);
+  if (refused.length > 0) throw new AppError('kafka_refused', refused.join('; '));
+}
+
+/** Returns the records that settle a key. */
+function repairOf(key: string, options: ConfigWriterOptions): OutRecord[] {
+  const { config, authenticator, now } = options;
+  const present = config.recordAt(key);
+  if (!present || (present.data === undefined && !keepsDeletion(present.kind))) {
+    return [tombstone(key)];
+  }
+  const { first, ...versions } = versionsAfter(options, present.kind, present.id);
+  const next = { ...present, ...versions, at: now().toISOString() };
+  const headers = { [WRITE_HEADER]: randomUUID() };
+  return [...first, outRecord(authenticator, next, headers)];
 }
 
 /**

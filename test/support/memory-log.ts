@@ -7,6 +7,7 @@ import {
   type Tail,
   type TailOptions,
 } from '../../shared/kafka/port';
+import { AppError } from '../../shared/runtime/errors';
 
 /**
  * An in-memory log behind the port of shared/kafka, for unit tests of code that reads and writes
@@ -27,6 +28,8 @@ export interface MemoryLog {
   onAppend(listener: () => void): void;
   /** Makes writes fail with this error; undefined ends it. */
   failWith(error: Error | undefined): void;
+  /** Refuses these records for good, as Kafka refuses one that is too large. */
+  refuse(which: (record: OutRecord) => boolean): void;
 }
 
 interface MemoryTail extends TailOptions {
@@ -40,6 +43,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
   /** of the leader, which is another one after a cut */
   let epoch = 0;
   let failure: Error | undefined;
+  let isRefused: (record: OutRecord) => boolean = () => false;
   let appended = (): void => undefined;
   const waiting = new Set<() => void>();
   const topic = (name: string) => {
@@ -80,6 +84,9 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
       Promise.resolve({
         send: (records: OutRecord[]) => {
           if (failure) return Promise.reject(failure);
+          if (records.some(isRefused)) {
+            return Promise.reject(new AppError('kafka_refused', 'a record is too large'));
+          }
           append(records);
           appended();
           return Promise.resolve();
@@ -160,6 +167,7 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
     },
     onAppend: (listener) => (appended = listener),
     failWith: (error) => (failure = error),
+    refuse: (which) => (isRefused = which),
   };
 }
 

@@ -13,8 +13,17 @@ export interface Excerpt {
 }
 
 const KEPT_BYTES = 4_096;
-/** Also where JSON was written twice, and in what is no JSON: a form, or what Python prints. */
-const WRITE_KEY = /(writeKey\\*["']?\s*[:=]\s*\\*["']?)(?:(?<=["'])[^\\"']*|[^\\"'&,\s{}]+)/g;
+/** What may stand between `writeKey` and its value: no letter or digit, except of `%22`. */
+const BETWEEN = String.raw`(?:%(?:25)*[\da-f]{2}|[^\p{L}\p{N}%,&{}])+`;
+/** Python prints `u'key'`. */
+const PREFIX = String.raw`(?:\p{L}\\*["'])?`;
+const IN_QUOTES = String.raw`(?<=["'])[^\\"']+`;
+const WITHOUT_QUOTES = String.raw`(?:[^\\"'&,\s{}<>%]|%(?!(?:25)*22))+`;
+/** Also where JSON was written twice, and in what is no JSON, such as a form. */
+const WRITE_KEY = new RegExp(
+  String.raw`(?<!/)(writeKey${BETWEEN}${PREFIX})(?=[\p{L}\p{N}])(?:${IN_QUOTES}|${WITHOUT_QUOTES})`,
+  'giu',
+);
 
 /**
  * @param isCut more was sent than these bytes
@@ -46,4 +55,9 @@ function decodedBeginning(bytes: Buffer, truncated: boolean): string {
 
 function withoutWriteKey(text: string): string {
   return text.replace(WRITE_KEY, '$1');
+}
+
+/** @param key a write key that the request names, in whatever form its body does */
+export function withoutKey(excerpt: Excerpt, key: string | undefined): Excerpt {
+  return key === undefined ? excerpt : { ...excerpt, text: excerpt.text.replaceAll(key, '') };
 }

@@ -178,19 +178,50 @@ describe('the writer of config', () => {
     expect(fresh.config.source('s')).toMatchObject({ version: 2, data: { name: 'one' } });
   });
 
-  test('repairs a log after Kafka was away when a writer came second', async () => {
-    const memory = memoryLog();
-    const { config, writer } = await open(memory);
-    await writer.write('source', 's', aSource('one'), { replaces: 0 });
-    memory.failWith(new AppError('kafka_unavailable', 'away', true));
-    memory.append([record(1, 'lost')]);
-    await config.refresh(1_000);
-    await writer.close();
-    memory.failWith(undefined);
-    await config.refresh(1_000);
-    await writer.close();
-    const fresh = await open(memoryLog(memory.compacted('config')));
-    expect(fresh.config.source('s')).toMatchObject({ version: 2, data: { name: 'one' } });
+  describe('while Kafka refuses repairs', () => {
+    let pausedMs = 0;
+    let clock: jest.SpyInstance<number>;
+    beforeEach(() => {
+      const now = performance.now.bind(performance);
+      clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + pausedMs);
+    });
+    afterEach(() => clock.mockRestore());
+
+    test('repairs a log after Kafka was away when a writer came second', async () => {
+      const memory = memoryLog();
+      const { config, writer } = await open(memory);
+      await writer.write('source', 's', aSource('one'), { replaces: 0 });
+      memory.failWith(new AppError('kafka_unavailable', 'away', true));
+      memory.append([record(1, 'lost')]);
+      await config.refresh(1_000);
+      await writer.close();
+      memory.failWith(undefined);
+      // A reader confirms the end of the topic ten times a second.
+      await config.refresh(1_000);
+      await writer.close();
+      expect(config.unsettled()).toEqual(['source:s']);
+      pausedMs += 10_000;
+      await config.refresh(1_000);
+      await writer.close();
+      const fresh = await open(memoryLog(memory.compacted('config')));
+      expect(fresh.config.source('s')).toMatchObject({ version: 2, data: { name: 'one' } });
+    });
+
+    test('repairs the other keys if Kafka refuses the record of one', async () => {
+      const memory = memoryLog();
+      const other = { id: 't', data: { ...aSource('other'), id: 't' } };
+      memory.append([
+        record(1, 'one'),
+        record(1, 'lost'),
+        { ...record(1, '', other), key: 'source:t' },
+        { ...record(1, '', { ...other, replaces: 7 }), key: 'source:t' },
+      ]);
+      memory.refuse(({ key }) => key === 'source:s');
+      const { config, writer } = await open(memory);
+      await writer.close();
+      await config.refresh(1_000);
+      expect(config.unsettled()).toEqual(['source:s']);
+    });
   });
 
   test('fails only the write that happens while Kafka is away', async () => {

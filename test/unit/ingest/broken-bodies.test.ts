@@ -97,6 +97,24 @@ describe('one fault in a batch spoils no neighbour', () => {
     ]);
   });
 
+  const KEYED = '{"writeKey":"key-1"}';
+  test.each([
+    ['a body, by the header', '', 'no JSON with key-1', basic('key-1'), 'no JSON with '],
+    ['a body, by the query', '?writeKey=key-1', 'with key-1', { authorization: '' }, 'with '],
+    ['a body, by its text', '', `key-1${KEYED}`, { authorization: '' }, '{"writeKey":""}'],
+    ['a call, by the header', '', `{"batch":[${A},{key-1}]}`, basic('key-1'), '{}'],
+    [
+      'a call, by its envelope',
+      '',
+      `{"writeKey":"key-1","batch":[${A},{key-1}]}`,
+      { authorization: '' },
+      '{}',
+    ],
+  ])('the debugger shows no write key that is known: %s', async (_, query, body, headers, call) => {
+    await ingest.post(`/v1/batch${query}`, body, headers);
+    expect(losses()).toMatchObject([{ call }]);
+  });
+
   test('every loss is counted by its code', async () => {
     const before = await countOf('unreadable');
     await ingest.post('/v1/batch', `{"batch":[${A},{x},{y}]`);

@@ -5,7 +5,7 @@ import { startTestIngest } from './start';
 
 /** How large bodies take turns, and who may go between their slices. */
 
-const BODY = Buffer.alloc(100);
+const BODY = { body: Buffer.alloc(100), receivedSteadyMs: 0 };
 
 /** A clock on which each look takes half of a millisecond, and turns of an event loop. */
 function bench(total = 10_000) {
@@ -100,6 +100,17 @@ test('a body that waited too long is not worked on', async () => {
   await turn();
   expect(await Promise.all(works)).toEqual(['a', 'overloaded']);
   expect(log).not.toContain('b');
+});
+
+test('a body that waited for something else before has less time to wait', async () => {
+  const { bodies, owner, turn, later } = bench();
+  const work = (name: string, receivedSteadyMs: number) =>
+    bodies.work(owner(name), { ...BODY, receivedSteadyMs }, () => steps(3, [], name));
+  later(3_000);
+  const works = [work('a', 3_000), work('b', 1_500), work('c', 3_000)];
+  later(1_000);
+  await turn();
+  expect(await Promise.all(works)).toEqual(['a', 'overloaded', 'c']);
 });
 
 test('waiting bodies stay within the share of their owner, and give it back', async () => {

@@ -57,7 +57,9 @@ function ingest(body: string) {
   const accepting = { acceptedAtMs: NOW, configPosition: 7 };
   return {
     messages: finish(messageRecords('s1', verdicts.accepted, accepting)).map(asRead),
-    rejected: finish(rejectedRecords('s1', verdicts.rejected, parsed, NOW)).map(asRead),
+    rejected: finish(
+      rejectedRecords('s1', verdicts.rejected, parsed, { atMs: NOW, key: undefined }),
+    ).map(asRead),
   };
 }
 

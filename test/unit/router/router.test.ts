@@ -161,7 +161,7 @@ describe('Router', () => {
       destinations.set('d2', aDestination({ id: 'd2', sources: ['s1'] }));
       config.readToEnd(1);
       await settle();
-      const ids = appends[0]!.records.map(({ headers }) => headers?.destination);
+      const ids = appends.map(({ records }) => records[0]!.headers?.destination);
       expect(ids).toEqual(['d1', 'd2']);
     });
 
@@ -302,7 +302,7 @@ describe('Router', () => {
       give(1, { messageId: 'same' });
       give(2, { messageId: 'same' });
       give(3, { messageId: 'same' });
-      // The message with its deliveries, the delivery alone, and its dead letter.
+      // The delivery, and the records that end it.
       for (const i of [0, 1, 2]) {
         appends[i]!.fail(refused());
         await settle();
@@ -404,40 +404,64 @@ describe('Router', () => {
   });
 
   describe('a delivery that Kafka refuses for good', () => {
-    test('it ends dead as too_large, and the other destinations get the message', async () => {
-      const { give, appends, destinations, done, router } = aRouter();
-      destinations.set('d2', aDestination({ id: 'd2', sources: ['s1'] }));
-      give(1);
+    /** A router that writes a message for two destinations. */
+    const aSplitMessage = () => {
+      const made = aRouter();
+      made.destinations.set('d2', aDestination({ id: 'd2', sources: ['s1'] }));
+      made.give(1);
+      return made;
+    };
+    const topicsOf = (appends: readonly { records: OutRecord[] }[]) =>
+      appends.map(({ records }) => records.map(({ topic }) => topic).join());
+
+    test('it ends dead as too_large, and the others of its message are written once', async () => {
+      const { appends, done, router } = aSplitMessage();
+      const ids = appends.map(({ records }) => records[0]!.headers!.destination);
+      expect(ids).toEqual(['d1', 'd2']);
       appends[0]!.fail(refused());
+      appends[1]!.ack();
       await settle();
-      const [, first, second] = appends;
-      expect([first, second].map((each) => each!.records[0]!.headers!.destination)).toEqual([
-        'd1',
-        'd2',
-      ]);
-      first!.fail(refused());
-      second!.ack();
-      await settle();
-      const ended = appends[3]!;
-      expect(ended.records.map(({ topic }) => topic)).toEqual(['attempts', 'webhooks.dead']);
-      expect(ended.records[1]).toMatchObject({
+      expect(topicsOf(appends)).toEqual(['webhooks', 'webhooks', 'attempts', 'webhooks.dead']);
+      expect(appends[3]!.records[0]).toMatchObject({
         value: '',
         headers: { destination: 'd1', reason: 'too_large' },
       });
+      appends[2]!.ack();
+      await settle();
       expect(done).toEqual([]);
-      ended.ack();
+      appends[3]!.ack();
       await settle();
       expect([appends.length, done, router.counts.rejected]).toEqual([4, [1], 0]);
     });
 
-    test('its record stays open if the process stops meanwhile', async () => {
-      const { give, appends, done } = aRouter();
-      give(1);
+    test('its message is set aside only once the others of the message are written', async () => {
+      const { appends, done } = aSplitMessage();
       appends[0]!.fail(refused());
       await settle();
-      appends[1]!.fail(new AppError('overloaded', 'stopping', true));
+      appends[2]!.ack();
+      appends[3]!.fail(refused());
       await settle();
-      expect([appends.length, done]).toEqual([2, []]);
+      expect(appends).toHaveLength(4);
+      appends[1]!.ack();
+      await settle();
+      expect(topicsOf(appends.slice(4))).toEqual(['messages.rejected']);
+      appends[4]!.ack();
+      await settle();
+      expect(done).toEqual([1]);
+    });
+
+    test.each([
+      ['before others are written', 1],
+      ['before its end is written', 2],
+    ])('its record stays open if the process stops %s', async (_, stopped) => {
+      const { appends, done } = aSplitMessage();
+      appends[0]!.fail(refused());
+      await settle();
+      appends[stopped]!.fail(new AppError('overloaded', 'stopping', true));
+      appends[1]!.ack();
+      appends[3]!.fail(refused());
+      await settle();
+      expect([topicsOf(appends.slice(4)), done]).toEqual([[], []]);
     });
   });
 
@@ -585,6 +609,24 @@ describe('Router', () => {
       expect([done.length, state.decidable]).toEqual([held, 1]);
       config.readToEnd();
       expect(state.decidable).toBe(1);
+    });
+
+    test('a copy of a deferred message is deferred, too, and both are routed once', () => {
+      const { give, appends, deferred, sources, destinations, config } = aRouter();
+      const copy = { ...unknown, messageId: 'same' };
+      const held = holdAll(give);
+      clock.mockReturnValue(performance.now() + 10_000);
+      give(held + 1, copy);
+      sources.set('s2', { ...source, id: 's2' });
+      destinations.set('d1', aDestination({ id: 'd1', sources: ['s2'] }));
+      expect([give(held + 2, copy), give(held + 3, unknown)]).toEqual(['accepted', 'accepted']);
+      const routed = () => appends.map(({ records }) => records[0]!.headers!.message);
+      expect([deferred, routed()]).toEqual([[held + 1, held + 2], [`m${held + 3}`]]);
+      config.readToEnd(1);
+      give(held + 1, copy);
+      give(held + 2, copy);
+      expect(routed().filter((id) => id === 'same')).toHaveLength(1);
+      expect(deferred).toHaveLength(2);
     });
 
     test('a held message is handed back with its partition', () => {
