@@ -91,6 +91,7 @@ export class BrokerClock {
   wrote(stampMs: number, mark: number): void {
     const isFirst = this.#writes === 0;
     if (this.isInDoubt) this.#forgetWrites();
+    this.#machineLead = this.wallMs() - this.steadyMs();
     const place = this.#writes++ % REMEMBERED_WRITES;
     this.#least[place] = stampMs - this.steadyMs();
     this.#most[place] = stampMs + 1 - mark;
@@ -102,7 +103,6 @@ export class BrokerClock {
   }
 
   #forgetWrites(): void {
-    this.#machineLead = this.wallMs() - this.steadyMs();
     this.#least.length = 0;
     this.#most.length = 0;
     this.#writes = 0;
