@@ -265,7 +265,11 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
     hasPassed: (ends) => progress.covers(ends, partition, engine.meta.live.next),
   });
   const { last, next: nextEvent } = state.live;
-  const lostDeletions = last && nextEvent < low ? deletions.usersSince(last[2]) : [];
+  let lostDeletions: OpenPartition['lostDeletions'] = [];
+  if (last && nextEvent < low) {
+    const [, , readUntilMs] = last;
+    lostDeletions = deletions.usersSince(readUntilMs);
+  }
   const { term } = state;
   const checkpoints = new Checkpoints({ kafka, store, partition, next, term, now });
   log.info(
