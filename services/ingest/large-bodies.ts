@@ -14,9 +14,7 @@ import { type Steps } from './calls/steps';
 export const LARGE_BODY_BYTES = 16 * 1024;
 const LEAST_SLICE_MS = 1;
 const LONGEST_SLICE_MS = 5;
-/**
- * ms; ingest promises a response within 4.5 s (RESPONSE_DEADLINE_MS), and Kafka needs the rest.
- */
+/** Of the time in which a client is promised its response. */
 const LONGEST_WAIT_MS = 2_000;
 
 interface Parts {

@@ -303,15 +303,12 @@ export class Router {
   #write(record: OpenRecord, output: OutRecord[]): Promise<void> {
     return this.options.producer.send(output).catch(async (error: unknown) => {
       if (!isRefused(error)) throw error;
-      // Some may be written already: delivery drops the second record of a step.
+      // Some are written and some are not. Delivery drops the second record of a step.
       await Promise.all(output.map((each) => this.#writeAlone(record, each)));
     });
   }
 
-  /**
-   * Writes a record by itself. If Kafka refuses a delivery for good, that delivery ends dead, and the
-   * others of its message arrive.
-   */
+  /** Ends a delivery that Kafka refuses for good, so that the others of its message arrive. */
   async #writeAlone(record: OpenRecord, out: OutRecord): Promise<void> {
     const { producer, now } = this.options;
     try {

@@ -13,7 +13,7 @@ export interface Excerpt {
 }
 
 const KEPT_BYTES = 4_096;
-/** Finds the key also in JSON within a string of JSON, in a form, and in what Python prints. */
+/** Also where JSON was written twice, and in what is no JSON: a form, or what Python prints. */
 const WRITE_KEY = /(writeKey\\*["']?\s*[:=]\s*\\*["']?)(?:(?<=["'])[^\\"']*|[^\\"'&,\s{}]+)/g;
 
 /**
