@@ -137,6 +137,10 @@ interface UnknownKey {
   charged: Source | undefined;
 }
 
+function isUnknownKey(decided: Prepared | HttpResponse | UnknownKey): decided is UnknownKey {
+  return 'writeKey' in decided;
+}
+
 /** @param named the source whose key is named before the body */
 async function prepare(
   parts: RequestHandlerParts,
@@ -157,7 +161,7 @@ async function prepare(
   const contentType = given ? undefined : req.headers['content-type'];
   const read = { req, kind, body, contentType, receivedAtMs, receivedSteadyMs };
   const decided = await workOn(parts, read, named, () => decide(parts, read, named));
-  return 'text' in decided ? decideLater(parts, read, decided) : decided;
+  return isUnknownKey(decided) ? decideLater(parts, read, decided) : decided;
 }
 
 /** Works on a body: at once if it is small. */

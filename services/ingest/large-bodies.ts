@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { type BodyOwner } from './admission';
 import { type Steps } from './calls/steps';
 
@@ -10,7 +10,7 @@ import { type Steps } from './calls/steps';
  * that sends many waits for itself.
  */
 
-/** A body of fewer bytes takes about as long as a slice. */
+/** Work on a smaller body takes about as long as a slice. */
 export const LARGE_BODY_BYTES = 16 * 1024;
 const LEAST_SLICE_MS = 1;
 const LONGEST_SLICE_MS = 5;
@@ -36,7 +36,9 @@ export class LargeBodies {
   readonly #waiting = new Map<BodyOwner['share'], (() => void)[]>();
   #isBusy = false;
 
-  constructor(private readonly parts: Parts = { now: () => performance.now(), nextTurn }) {}
+  constructor(
+    private readonly parts: Parts = { now: () => performance.now(), nextTurn: turnOfLoop },
+  ) {}
 
   /**
    * @param work begins when all before it have ended
@@ -86,10 +88,10 @@ export class LargeBodies {
       this.#isBusy = false;
       return;
     }
-    const [share, begins] = next;
-    const begin = begins.shift();
+    const [share, queue] = next;
+    const resume = queue.shift();
     this.#waiting.delete(share);
-    if (begins.length > 0) this.#waiting.set(share, begins);
-    begin?.();
+    if (queue.length > 0) this.#waiting.set(share, queue);
+    resume?.();
   }
 }

@@ -105,11 +105,15 @@ export class Requeuer {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    const { steadyMs, recalls, pace } = this.options;
+    const { clock, steadyMs, recalls, pace } = this.options;
     recalls.positions.reached(record, record.offset);
     const delayMs = tierDelayMs(record.topic) ?? 0;
     const due = whenDue(this.#dueInMs(record, delayMs), delayMs);
-    if (due !== 'now') return this.#isInDoubt() ? { againInMs: LEAST_PAUSE_MS } : due;
+    if (due !== 'now') {
+      if (!clock.isInDoubt) return due;
+      this.#askForTime();
+      return { againInMs: LEAST_PAUSE_MS };
+    }
     if (!this.#room.accepts()) return 'busy';
     const checked = recalls.check(record);
     if (typeof checked === 'object') return checked;
@@ -148,16 +152,13 @@ export class Requeuer {
     return Math.min(planned, this.#heads.offeredAt(record, nowMs) + delayMs - nowMs);
   }
 
-  /** If the time is in doubt, writes a note, whose timestamp tells it. */
-  #isInDoubt(): boolean {
-    const { clock, producer } = this.options;
-    if (clock.isInDoubt && !this.#isAskingForTime) {
-      this.#isAskingForTime = true;
-      const asked = () => (this.#isAskingForTime = false);
-      // A producer that stops refuses it.
-      producer.send([clockNote()]).then(asked, asked);
-    }
-    return clock.isInDoubt;
+  /** Writes a note, whose timestamp tells the time. One note at a time. */
+  #askForTime(): void {
+    if (this.#isAskingForTime) return;
+    this.#isAskingForTime = true;
+    const asked = () => (this.#isAskingForTime = false);
+    // A producer that stops refuses it.
+    this.options.producer.send([clockNote()]).then(asked, asked);
   }
 
   #return(record: OpenRecord): void {

@@ -286,8 +286,8 @@ export const replayOneBody = z.strictObject({
 export const DELIVERY_RESPONSES = {
   Deliveries: list(delivery).extend({
     searched: searchedTimes(
-      'With `q`: all that is searchable between `since` and `until` was searched. Without it ' +
-        'false: `next` goes on with what is older',
+      'With `q`, true: all that is searchable between `since` and `until` was searched. ' +
+        'Otherwise false: `next` goes on with what is older',
     )
       .optional()
       .meta({

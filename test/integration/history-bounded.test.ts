@@ -8,7 +8,11 @@ import { type Filter } from '../../services/control/history/filter';
 import { MOST_LOOKED } from '../../services/control/history/newest';
 import { openPglite } from '../../services/control/history/pglite';
 import { openPostgres } from '../../services/control/history/postgres';
-import { countDeliveries, fillPage, listDeliveries } from '../../services/control/history/queries';
+import {
+  countDeliveries,
+  fillDeliveryPage,
+  listDeliveries,
+} from '../../services/control/history/queries';
 import { keepWithin } from '../../services/control/history/retention';
 import { migrate } from '../../services/control/history/schema';
 import { type TablePartition } from '../../services/control/history/table-partitions';
@@ -27,8 +31,8 @@ const LATER = START + 2 * 86_400_000;
 const EVER = { forMs: 1e12, maxBytes: 1e12 };
 
 /**
- * Of three statuses the newest are found apart, those that ended in a time are counted first, and
- * several processes of a server look at once. Less than the rows of three statuses.
+ * A query for three statuses finds the newest of each apart, a filter by the time of the end counts
+ * first, and a server uses several processes. The three statuses have 90,000 rows: more than this.
  */
 const MOST_VISITED = 8 * (MOST_LOOKED + 1);
 
@@ -219,12 +223,12 @@ describe.each(Object.keys(openings))('%s', (name) => {
     );
     const found = (filter: Filter, looks: number) => {
       let left = looks;
-      return fillPage({ ask: (work) => work(database) }, filter, page, () => --left > 0);
+      return fillDeliveryPage({ ask: (work) => work(database) }, filter, page, () => --left > 0);
     };
     const one = await found({ attempted: false }, 1);
     expect(one).toMatchObject({
       rows: [{ id: `dlv_${ROWS - 5}` }],
-      lookedTo: { id: `dlv_${ROWS - MOST_LOOKED + 1}` },
+      stoppedAt: { id: `dlv_${ROWS - MOST_LOOKED + 1}` },
     });
     const all = await found({ attempted: false }, Infinity);
     expect(all.rows.map(({ id }) => id)).toEqual([
@@ -232,7 +236,7 @@ describe.each(Object.keys(openings))('%s', (name) => {
       `dlv_${MOST_LOOKED}`,
       'dlv_7',
     ]);
-    expect(all.lookedTo).toBeUndefined();
+    expect(all.stoppedAt).toBeUndefined();
   });
 
   test('a page of the audit trail and of notices visits few rows', async () => {

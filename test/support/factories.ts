@@ -3,6 +3,7 @@ import { viewPlain } from '../../services/control/destinations/plain-fields';
 import { type Endpoint } from '../../services/delivery/destinations/endpoint';
 import { type Destination as DestinationView } from '../../shared/api/operations';
 import { type OpenRecord } from '../../shared/kafka/port';
+import { type Audience } from '../../shared/model/audience-definition';
 import { type Destination } from '../../shared/model/config';
 import { type Delivery } from '../../shared/model/delivery';
 import { type CallType } from '../../shared/model/message';
@@ -55,6 +56,22 @@ export function aDestinationView(over: Partial<DestinationView> = {}): Destinati
     retry: null,
     proxy: null,
     version: 3,
+    createdAt: at(0),
+    updatedAt: at(0),
+    ...over,
+  };
+}
+
+/** Returns an audience as `config` stores it: without a condition, so its members are uploaded. */
+export function anAudience(over: Partial<Audience> = {}): Audience {
+  return {
+    id: 'aud_1',
+    name: 'Pro',
+    key: 'pro',
+    source: 's',
+    syncEveryMs: 1_000,
+    revision: 1,
+    history: [],
     createdAt: at(0),
     updatedAt: at(0),
     ...over,

@@ -53,6 +53,7 @@ export class ProcessTime implements Clock {
     return this.#frozenMs;
   }
 
+  /** Virtual time costs no CPU: no process uses a whole core. */
   cpuMs(): number {
     return 0;
   }

@@ -2,7 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { useRead } from '../lib/api';
 import { sinceOf, stepSecondsOf } from '../lib/series';
-import { LONG_SPANS, spanNamed, USUAL_SPAN } from '../lib/spans';
+import { LONG_SPANS, spanNamed, USUAL_SPAN_NAME } from '../lib/spans';
 import { count } from '../lib/labels';
 import { type Filters, Pager } from '../ui/filters';
 import { SpanChoice } from '../ui/span-choice';
@@ -29,7 +29,7 @@ interface Props {
 const LOOK_AGAIN_MS = 10_000;
 
 export function SizeOverTime({ kind, id, filters }: Props) {
-  const { value: chosen, ms } = spanNamed(filters.get('span'), LONG_SPANS);
+  const { name: chosen, ms } = spanNamed(filters.get('span'), LONG_SPANS);
   const stepSeconds = stepSecondsOf(ms);
   const since = sinceOf(ms, Date.now(), stepSeconds * 1_000);
   const read = useRead(
@@ -47,7 +47,7 @@ export function SizeOverTime({ kind, id, filters }: Props) {
               size="xs"
               spans={LONG_SPANS}
               value={chosen}
-              onChange={(name) => filters.set('span', name === USUAL_SPAN ? '' : name)}
+              onChange={(name) => filters.set('span', name === USUAL_SPAN_NAME ? '' : name)}
             />
           </div>
         </div>

@@ -302,7 +302,7 @@ function focusRow(id: string): void {
 function Nothing({ filters, isAll }: { filters: Filters; isAll: boolean }) {
   if (filters.any || !isAll) {
     return (
-      <Empty title={isAll ? words.nothingMatches : words.nothingYet}>
+      <Empty title={isAll ? words.nothingMatches : words.nothingSoFar}>
         <Text>{words.fewerFilters}</Text>
         <TextLink to={lookupOf(filters)}>{words.lookUp}</TextLink>
       </Empty>

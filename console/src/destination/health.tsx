@@ -5,7 +5,7 @@ import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { count, causeInWords, latency, perMinuteInWords, rateInWords } from '../lib/labels';
 import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
-import { spanNamed, USUAL_SPAN } from '../lib/spans';
+import { spanNamed, USUAL_SPAN_NAME } from '../lib/spans';
 import { Marks, useMarks } from '../ui/marks';
 import { SpanChoice } from '../ui/span-choice';
 import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
@@ -29,11 +29,11 @@ const StepTable = lazy(() => charts().then((module) => ({ default: module.StepTa
  * The health of a destination: its state in words, its numbers over time, and its last attempts.
  */
 export function Health({ destination: id }: { destination: string }) {
-  const [span, setSpan] = useState(USUAL_SPAN);
+  const [span, setSpan] = useState(USUAL_SPAN_NAME);
   const [zoom, setZoom] = useState<Range>();
   const since = sinceOf(spanNamed(span).ms, Date.now());
   // The header asks for the usual span too: one request answers both.
-  const query = span === USUAL_SPAN ? {} : { since };
+  const query = span === USUAL_SPAN_NAME ? {} : { since };
   const read = useRead(
     'GET /destinations/{id}/health',
     { id, query: zoom ? { ...zoom } : query },

@@ -12,7 +12,7 @@ import { withNew, withPast } from './merge';
 
 export type { SourceEvent };
 
-/** If there were fewer, there are no others. */
+/** Past calls that are read at first. If fewer came, there are no older ones. */
 export const PAST = 50;
 
 interface Live {

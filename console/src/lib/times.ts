@@ -12,8 +12,8 @@ export function spanMs(value: string): number | undefined {
 }
 
 const MINUTE_MS = 60_000;
-/** By itself, the language takes it for a time in UTC. */
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
+/** JavaScript takes a date without a time for one in UTC. */
+const DATE_ONLY = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
  * Returns the time of a filter for the API: a span ends now, rounded to the minute so that requests
@@ -24,6 +24,6 @@ export function timeOf(value: string, nowMs: number): string {
   if (span !== undefined) {
     return new Date(Math.floor(nowMs / MINUTE_MS) * MINUTE_MS - span).toISOString();
   }
-  const ms = Date.parse(DAY.test(value) ? `${value}T00:00` : value);
+  const ms = Date.parse(DATE_ONLY.test(value) ? `${value}T00:00` : value);
   return Number.isNaN(ms) ? value : new Date(ms).toISOString();
 }

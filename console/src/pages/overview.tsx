@@ -15,7 +15,7 @@ import {
 } from '../lib/labels';
 import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
 import { useMay } from '../lib/session';
-import { spanNamed, USUAL_SPAN } from '../lib/spans';
+import { spanNamed, USUAL_SPAN_NAME } from '../lib/spans';
 import { EntryFilter } from '../ui/entry-picker';
 import { type Filters, useFilters } from '../ui/filters';
 import { SpanChoice } from '../ui/span-choice';
@@ -59,7 +59,7 @@ export function Overview() {
   // The empty page has its own button.
   const actions = empty ? undefined : (
     <>
-      <Choices filters={filters} span={span.value} zoomed={zoom !== undefined} />
+      <Choices filters={filters} span={span.name} zoomed={zoom !== undefined} />
       {admin && <LinkButton to="/connect">{words.connectIntegration}</LinkButton>}
     </>
   );
@@ -95,7 +95,7 @@ function Choices({ filters, span, zoomed }: { filters: Filters; span: string; zo
         size="sm"
         value={span}
         onChange={(name) =>
-          filters.go({ span: name === USUAL_SPAN ? '' : name, since: '', until: '' })
+          filters.go({ span: name === USUAL_SPAN_NAME ? '' : name, since: '', until: '' })
         }
         onZoomOut={zoomed ? () => filters.go({ since: '', until: '' }) : undefined}
       />

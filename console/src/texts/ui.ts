@@ -150,7 +150,7 @@ export const ui = {
     line: (n: number) => `Line ${n}`,
     tryAgain: 'Try again',
     adminsOnly: 'This requires the role admin',
-    nothingYet: 'Nothing found so far. Older ones follow on the next page',
+    nothingSoFar: 'Nothing found so far. Older entries follow on the next page',
     close: 'Close',
     cancel: 'Cancel',
     crumbs: 'Path to this page',

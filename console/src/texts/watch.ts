@@ -80,7 +80,7 @@ export const watch = {
     moreMayMatch: ' More may match: narrow the time to search the rest.',
     quotesHint: '"A-17" in quotes finds exactly that value.',
     nothingMatches: 'Nothing matches',
-    nothingYet: 'Nothing found so far',
+    nothingSoFar: 'Nothing found so far',
     noDeliveriesYet: 'No deliveries yet',
     fewerFilters: 'Try with fewer filters.',
     lookUp: 'Look for the event itself',

@@ -30,7 +30,7 @@ export function SpanChoice({ size, spans = SPANS, value, onChange, onZoomOut }: 
         aria-label={words.time}
         data={compact([
           isZoomed ? { value: ZOOMED, label: words.selectedInChart } : undefined,
-          ...spans.map((span) => ({ value: span.value, label: span.label })),
+          ...spans.map((span) => ({ value: span.name, label: span.label })),
         ])}
         value={isZoomed ? ZOOMED : value}
         onChange={(name) => {

@@ -81,7 +81,7 @@ export function Listed<T>({ read, what, empty, children }: ListedProps<T>) {
   const { data, next = null } = read.data.data;
   if (data.length > 0) return children(data);
   // The page ended before it found anything.
-  return next === null ? empty : <Empty title={words.nothingYet} />;
+  return next === null ? empty : <Empty title={words.nothingSoFar} />;
 }
 
 interface UnreadProps {

@@ -63,7 +63,9 @@ interface OpenParts {
 export class PartitionProcessor {
   readonly closed: Promise<void>;
   readonly #queue: EventQueue;
-  /** the store is compared with the changelog again: a log was cut, or another process writes, too */
+  /**
+   * the store is compared with the changelog again: a log was cut, or another process writes as well
+   */
   #reopens = false;
   #isOvertaken = false;
   #closing = false;
@@ -140,13 +142,14 @@ export class PartitionProcessor {
 
   async #run(): Promise<void> {
     do {
-      this.#reopens = this.#isOvertaken = false;
+      this.#reopens = false;
+      this.#isOvertaken = false;
       try {
         await this.#runStore();
       } catch (error) {
         if (!this.#mustReopen()) throw error;
       }
-      await this.#doubt();
+      await this.#waitForLoss();
     } while (this.#mustReopen() && !this.#lost);
   }
 
@@ -154,12 +157,13 @@ export class PartitionProcessor {
    * Once overtaken, waits until this process learns that it has lost the partition, or seems to have
    * it after all.
    */
-  async #doubt(): Promise<void> {
+  async #waitForLoss(): Promise<void> {
     if (!this.#isOvertaken) return;
     const { now } = this.options;
     const untilMs = now() + DOUBT_MS;
     while (now() < untilMs && !this.#closing) await sleep(TICK_MS);
-    this.#reopens &&= !this.#closing;
+    // Its successor reads the queue itself.
+    if (this.#closing) this.#reopens = false;
   }
 
   /** Opens the store, and processes events until the partition closes or the store must be replaced. */
@@ -310,7 +314,8 @@ export class PartitionProcessor {
   }
 
   #standBack(): void {
-    this.#isOvertaken = this.#reopens = true;
+    this.#isOvertaken = true;
+    this.#reopens = true;
   }
 
   /** A function, because the partition may be lost during an await. */

@@ -268,8 +268,11 @@ export async function openPartition(options: OpenOptions): Promise<OpenPartition
     hasPassed: (ends) => progress.covers(ends, partition, engine.meta.live.next),
   });
   const { last, next: nextEvent } = state.live;
-  const lostDeletions =
-    last && nextEvent < low ? deletions.usersSince(last[2] - APPENDED_WITHIN_MS) : [];
+  let lostDeletions: OpenPartition['lostDeletions'] = [];
+  if (last && nextEvent < low) {
+    const [, , appendedAtMs] = last;
+    lostDeletions = deletions.usersSince(appendedAtMs - APPENDED_WITHIN_MS);
+  }
   const { term } = state;
   const checkpoints = new Checkpoints({ kafka, store, partition, next, term, now });
   log.info(

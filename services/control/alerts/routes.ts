@@ -123,8 +123,8 @@ export function noticeHandlers(deps: NoticeDeps): HandlersOf<'notices'> {
         {
           read: (page) =>
             history.ask(async (database) => {
-              const { rows, lookedTo } = await listNotices(database, filter, page);
-              return { rows: await presentAll(database, rows), lookedTo };
+              const { rows, stoppedAt } = await listNotices(database, filter, page);
+              return { rows: await presentAll(database, rows), stoppedAt };
             }),
           count: () => history.ask((database) => countNotices(database, filter)),
           cursorOf: ({ at, id }) => ({ at, id }),

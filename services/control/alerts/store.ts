@@ -3,13 +3,13 @@ import { compact } from '../../../shared/collections/defined';
 import { type DueNotice, type EndedNotice } from './decide';
 import { type Notice } from './notice';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
-import { parameters, whereOf } from '../history/filter';
+import { allOf, behind, equalTo, parameters, whereOf } from '../history/filter';
 import {
   countNewest,
   type Cursor,
   listNewest,
-  type Looking,
   type NewestPage,
+  type NewestQuery,
 } from '../history/newest';
 
 /** Stores the decisions of alerts. */
@@ -100,41 +100,40 @@ export async function listNotices(
   filter: NoticeFilter,
   { limit, after }: { limit: number; after?: Cursor | undefined },
 ): Promise<NewestPage<Notice>> {
-  const { rows, lookedTo } = await listNewest(database, lookingFor(filter, after), limit);
-  const last = lookedTo && fromRow(lookedTo);
-  return { rows: rows.map(fromRow), lookedTo: last && { at: last.at, id: last.id } };
+  const { rows, stoppedAt } = await listNewest(database, newestQuery(filter, after), limit);
+  const last = stoppedAt && fromRow(stoppedAt);
+  return { rows: rows.map(fromRow), stoppedAt: last && { at: last.at, id: last.id } };
 }
 
 /** Counts the notices that a list finds, as far as one page looks. */
 export function countNotices(database: Database, filter: NoticeFilter): Promise<Total> {
-  return countNewest(database, lookingFor(filter, undefined));
+  return countNewest(database, newestQuery(filter, undefined));
 }
 
-function lookingFor(
+function newestQuery(
   { destination, kind, open, acknowledged }: NoticeFilter,
   after: Cursor | undefined,
-): Looking {
+): NewestQuery {
   const { params, param } = parameters();
   // Each has an index. Few notices are open.
   const found = compact([
     open === true ? 'ended_at is null' : undefined,
-    destination === undefined ? undefined : `destination = ${param(destination)}`,
+    equalTo(param, 'destination', destination),
   ]);
   const before: string[] = [];
   if (after) {
     const at = `${param(after.at)}::bigint`;
-    // An index by time can use the first condition only.
-    before.push(`at <= ${at}`, `(at, id) < (${at}, ${param(after.id)}::text)`);
+    before.push(...behind('at', ['id'], at, [`${param(after.id)}::text`]));
   }
   const fits = compact([
     ...found,
     open === false ? 'ended_at is not null' : undefined,
-    kind === undefined ? undefined : `kind = ${param(kind)}`,
+    equalTo(param, 'kind', kind),
     acknowledged === undefined ? undefined : `(acknowledged is not null) = ${param(acknowledged)}`,
   ]);
   return {
     newest: [`select * from waypost.notices ${whereOf([...found.slice(0, 1), ...before])}`],
-    fits: fits.length > 0 ? fits.join(' and ') : 'true',
+    fits: allOf(fits),
     order: 'at desc, id desc',
     params,
   };

@@ -24,9 +24,9 @@ import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 /**
  * Uploads members. Lines are written to their users' partitions as they arrive, and count once the
  * end of the upload is behind them. An upload that fails before that changes nothing. The entry of the
- * audience numbers the ends, so that all partitions apply uploads that meet in the same order. An upload
- * that fails while its ends are written may count in some partitions: its number is known before, so
- * that the audience is not live until the upload was repeated.
+ * audience numbers the ends, so that all partitions apply uploads that overlap in the same order.
+ * An upload that fails while its ends are written may count in some partitions: its number is known
+ * before, so that the audience is not live until the upload was repeated.
  */
 
 /** A line contains little more than an id. */
@@ -102,7 +102,7 @@ interface Uploading {
   acceptedAt: number;
 }
 
-/** Writes all lines. @returns their number, and the offset of the first one in each partition */
+/** Writes all lines. @returns their number, and the end of each partition before them */
 async function writeLines(
   { kafka, producer, audience, id, full, acceptedAt }: Uploading,
   body: AsyncIterable<Buffer>,

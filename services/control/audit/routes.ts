@@ -22,11 +22,11 @@ export function auditHandlers({ history, encryptor, now }: AuditTrailDeps): Hand
         {
           read: (page) =>
             history.ask(async (database) => {
-              const { rows, lookedTo } = await listAudit(database, filter, page);
+              const { rows, stoppedAt } = await listAudit(database, filter, page);
               const versions = await readVersions(database, versionsOf(rows));
               return {
                 rows: rows.map((row) => withAddresses(row, versions, encryptor)),
-                lookedTo,
+                stoppedAt,
               };
             }),
           count: () => history.ask((database) => countAudit(database, filter)),

@@ -12,7 +12,7 @@ import { type Health } from '../health/destination-health';
 import { healthOfSome } from '../health/store';
 import { readVersions, versionKey } from '../history/destination-versions';
 import { type DeliveryRow } from '../history/delivery-row';
-import { countDeliveries, cursorOf, fillPage, getDelivery } from '../history/queries';
+import { countDeliveries, cursorOf, fillDeliveryPage, getDelivery } from '../history/queries';
 import { lastReplay } from '../history/tries';
 import { type History } from '../history/history';
 import { type HandlersOf } from '../http/handlers';
@@ -61,7 +61,7 @@ export function deliveryHandlers(deps: DeliveryDeps): HandlersOf<'deliveries'> {
 
 type ListQuery = Query<'GET /deliveries'>;
 
-/** A page looks so long for deliveries that fit: few are far behind many others. */
+/** How long a page searches, ms. The few that fit may lie behind many that do not. */
 const LIST_MS = 1_000;
 
 async function list(deps: DeliveryDeps, query: ListQuery) {
@@ -70,9 +70,9 @@ async function list(deps: DeliveryDeps, query: ListQuery) {
     read: async (page) => {
       const begunAt = performance.now();
       const mayGoOn = () => performance.now() - begunAt < LIST_MS;
-      const { rows, lookedTo } = await fillPage(deps.history, filter, page, mayGoOn);
+      const { rows, stoppedAt } = await fillDeliveryPage(deps.history, filter, page, mayGoOn);
       const present = await presentOf(deps, rows);
-      return { rows: rows.map((row) => ({ row, present })), lookedTo };
+      return { rows: rows.map((row) => ({ row, present })), stoppedAt };
     },
     count: () => deps.history.ask((database) => countDeliveries(database, filter)),
     cursorOf: ({ row }) => cursorOf(row),

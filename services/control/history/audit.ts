@@ -6,8 +6,8 @@ import { type InRecord } from '../../../shared/kafka/port';
 import { type ApiKind, type ConfigRecord, type Role } from '../../../shared/model/config';
 import { type DestinationVersion, parseVersion, recordVersions } from './destination-versions';
 import { databaseJson, type Database, type Queries } from './database';
-import { parameters, whereOf } from './filter';
-import { countNewest, type Cursor, listNewest, type Looking, type NewestPage } from './newest';
+import { allOf, behind, equalTo, parameters, whereOf } from './filter';
+import { countNewest, type Cursor, listNewest, type NewestPage, type NewestQuery } from './newest';
 import { type AuditNote, type Change } from './audit-note';
 
 /**
@@ -104,27 +104,29 @@ export async function listAudit(
   filter: AuditFilter,
   { limit, after }: { limit: number; after?: Cursor | undefined },
 ): Promise<NewestPage<AuditRow>> {
-  const { rows, lookedTo } = await listNewest<Stored>(database, lookingFor(filter, after), limit);
+  const { rows, stoppedAt } = await listNewest<Stored>(database, newestQuery(filter, after), limit);
   return {
     rows: rows.map(fromStored),
-    lookedTo: lookedTo && { at: lookedTo.at, id: auditId(lookedTo) },
+    stoppedAt: stoppedAt && { at: stoppedAt.at, id: auditId(stoppedAt) },
   };
 }
 
 /** Counts the rows that a list finds, as far as one page looks. */
 export function countAudit(database: Database, filter: AuditFilter): Promise<Total> {
-  return countNewest(database, lookingFor(filter, undefined));
+  return countNewest(database, newestQuery(filter, undefined));
 }
 
-function lookingFor(
+function newestQuery(
   { kind, entry, by, since, until, sessions }: AuditFilter,
   after: Cursor | undefined,
-): Looking {
+): NewestQuery {
   const { params, param } = parameters();
-  const equal = (column: string, value: string | undefined) =>
-    value === undefined ? undefined : `${column} = ${param(value)}`;
   // Each has an index. The first one finds the fewest.
-  const found = compact([equal('entry', entry), equal('by_id', by), equal('kind', kind)]);
+  const found = compact([
+    equalTo(param, 'entry', entry),
+    equalTo(param, 'by_id', by),
+    equalTo(param, 'kind', kind),
+  ]);
   const times = compact([
     since === undefined ? undefined : `at >= ${param(since)}::bigint`,
     until === undefined ? undefined : `at < ${param(until)}::bigint`,
@@ -132,9 +134,8 @@ function lookingFor(
   const position = positionOf(after);
   if (position) {
     const at = `${param(position.at)}::bigint`;
-    const [inEntry, version] = [param(position.entry), param(position.version)];
-    // An index by time can use the first condition only.
-    times.push(`at <= ${at}`, `(at, entry, version) < (${at}, ${inEntry}::text, ${version}::int)`);
+    const values = [`${param(position.entry)}::text`, `${param(position.version)}::int`];
+    times.push(...behind('at', ['entry', 'version'], at, values));
   }
   const fits = sessions === false ? [...found, `kind <> 'session'`] : found;
   return {
@@ -142,14 +143,25 @@ function lookingFor(
       `select kind, entry, version, at, action, name, by_id, by_name, by_role, changes
        from waypost.audit ${whereOf([...found.slice(0, 1), ...times])}`,
     ],
-    fits: fits.length > 0 ? fits.join(' and ') : 'true',
+    fits: allOf(fits),
     order: 'at desc, entry desc, version desc',
     params,
   };
 }
 
-function fromStored({ by_id: id, by_name, by_role: role, changes, ...row }: Stored): AuditRow {
-  const { kind, entry, version, at, action, name } = row;
+/** Leaves out the columns that only a page has. */
+function fromStored({
+  kind,
+  entry,
+  version,
+  at,
+  action,
+  name,
+  by_id,
+  by_name,
+  by_role,
+  changes,
+}: Stored): AuditRow {
   return {
     kind,
     entry,
@@ -157,7 +169,11 @@ function fromStored({ by_id: id, by_name, by_role: role, changes, ...row }: Stor
     at,
     action,
     name,
-    by: { id, name: by_name, role },
+    by: {
+      id: by_id,
+      name: by_name,
+      role: by_role,
+    },
     changes: JSON.parse(changes) as Change[],
   };
 }

@@ -88,10 +88,37 @@ export function whereOf(conditions: readonly string[]): string {
   return conditions.length > 0 ? `where ${conditions.join(' and ')}` : '';
 }
 
+export function allOf(conditions: readonly string[]): string {
+  return conditions.length > 0 ? conditions.join(' and ') : 'true';
+}
+
+/** Returns no condition for a value that is not given. */
+export function equalTo(
+  param: Parameter,
+  column: string,
+  value: string | undefined,
+): string | undefined {
+  return value === undefined ? undefined : `${column} = ${param(value)}`;
+}
+
+/**
+ * Conditions of the rows behind a cursor. An index by time can use the first one only.
+ * @param keys order the rows of one time
+ * @param values of the keys, as SQL
+ */
+export function behind(
+  time: string,
+  keys: readonly string[],
+  at: string,
+  values: readonly string[],
+): string[] {
+  return [`${time} <= ${at}`, `(${[time, ...keys].join(', ')}) < (${[at, ...values].join(', ')})`];
+}
+
 export interface Conditions {
   /**
-   * Finds few rows, however long the history is; undefined: there is no such condition. It needs no
-   * order of the list.
+   * Finds few rows, however long the history is; undefined: there is no such condition. Its index
+   * need not have the order of the list.
    */
   few: string | undefined;
   /**
@@ -104,9 +131,8 @@ export interface Conditions {
 
 /** Returns the conditions of a filter, except those of the time of acceptance. */
 export function conditionsOf(filter: Filter, param: Parameter): Conditions {
-  const { ids, code, status, attempted, counted, endedSince, endedUntil } = filter;
-  const equal = (column: string, value: string | undefined) =>
-    value === undefined ? undefined : `${column} = ${param(value)}`;
+  const { ids, code, status, attempted, counted } = filter;
+  const equal = (column: string, value: string | undefined) => equalTo(param, column, value);
   const message = equal('message', filter.message);
   const batch =
     filter.batch === undefined ? undefined : `batches @> array[${param(filter.batch)}::text]`;
@@ -121,7 +147,7 @@ export function conditionsOf(filter: Filter, param: Parameter): Conditions {
   const destination = equal('destination', filter.destination);
   const source = equal('source', filter.source);
   const type = equal('type', filter.type);
-  const statuses = status === undefined ? [] : storedStatuses(status).map(isStatus);
+  const statuses = status === undefined ? [] : storedStatuses(status).map(statusCondition);
   const fits = compact([
     id,
     message,
@@ -140,32 +166,30 @@ export function conditionsOf(filter: Filter, param: Parameter): Conditions {
       : undefined,
     attempted === undefined ? undefined : attempted ? ATTEMPTED : 'made = 0',
     counted === undefined ? undefined : counted ? IS_COUNTED : `not (${IS_COUNTED})`,
-    endedSince === undefined ? undefined : `settled_at >= ${param(endedSince)}::bigint`,
-    endedUntil === undefined ? undefined : `settled_at < ${param(endedUntil)}::bigint`,
+    ...endedIn(filter, param),
   ]);
   // Each has an index. What comes first is usually rarest.
-  const rare = job ?? user ?? error ?? (code && failure(code)) ?? event;
+  const rare = job ?? user ?? error ?? (code && failureCondition(code)) ?? event;
   return {
     few: id ?? message ?? batch,
     ordered:
       rare === undefined
-        ? commonOf({ statuses, status, destination, attempted, one: source ?? type })
+        ? commonOf({ statuses, status, destination, attempted, sourceOrType: source ?? type })
         : [rare],
-    fits: fits.length > 0 ? fits.join(' and ') : 'true',
+    fits: allOf(fits),
   };
 }
 
-/** @param one the condition of a source or of a type */
 function commonOf({
   statuses,
   status,
   destination,
   attempted,
-  one,
+  sourceOrType,
 }: Pick<Filter, 'status' | 'attempted'> & {
   statuses: readonly string[];
   destination: string | undefined;
-  one: string | undefined;
+  sourceOrType: string | undefined;
 }): readonly string[] {
   if (statuses.length > 0 && status !== 'delivered') {
     return destination === undefined
@@ -175,7 +199,7 @@ function commonOf({
   if (destination !== undefined) {
     return [attempted === true ? `${destination} and ${ATTEMPTED}` : destination];
   }
-  if (one !== undefined) return [one];
+  if (sourceOrType !== undefined) return [sourceOrType];
   return statuses.length > 0 ? statuses : ['true'];
 }
 
@@ -183,16 +207,27 @@ function commonOf({
 const ATTEMPTED = 'made > 0';
 
 /** SQL. PostgreSQL uses the indexes of some statuses only for one that stands in the text. */
-function isStatus(status: DeliveryStatus): string {
+function statusCondition(status: DeliveryStatus): string {
   return `status = '${status}'`;
 }
 
-/** SQL: the failures of a status, or of a class of statuses. Successes have no index. */
-function failure({ from, to }: NonNullable<Filter['code']>): string | undefined {
+/**
+ * SQL: the failures of a status, or of a class of statuses. Successes have no index. The numbers
+ * stand in the text, because PostgreSQL refuses a parameter that a query does not use.
+ */
+function failureCondition({ from, to }: NonNullable<Filter['code']>): string | undefined {
   if (from < 300) return undefined;
   const one =
     from === to ? `last_status = ${from}` : `last_status / 100 = ${Math.floor(from / 100)}`;
   return `${one} and last_status >= 300`;
+}
+
+/** Returns the conditions of the time at which deliveries ended. */
+export function endedIn({ endedSince, endedUntil }: Filter, param: Parameter): string[] {
+  return compact([
+    endedSince === undefined ? undefined : `settled_at >= ${param(endedSince)}::bigint`,
+    endedUntil === undefined ? undefined : `settled_at < ${param(endedUntil)}::bigint`,
+  ]);
 }
 
 /** By so much the clock of delivery may be behind that of ingest. */

@@ -9,7 +9,7 @@ import { type Param, type Queries, type Row } from './database';
 /** A page looks at as many rows as are counted; the next one goes on behind them. */
 export const MOST_LOOKED = MOST_COUNTED;
 
-export interface Looking {
+export interface NewestQuery {
   /**
    * queries that an index answers in the order of the list; each row that fits is a row of one of
    * them
@@ -22,35 +22,35 @@ export interface Looking {
   params: readonly Param[];
 }
 
-export interface NewestPage<T, LookedTo = Cursor> {
+export interface NewestPage<T, StoppedAt = Cursor> {
   rows: T[];
   /** the last row that was looked at; undefined: nothing is left, or `rows` is the whole page */
-  lookedTo: LookedTo | undefined;
+  stoppedAt: StoppedAt | undefined;
 }
 
 /** The last row of a page: its time, and its id. */
 export interface Cursor {
-  /** ms since 1970 */
+  /** ms since 1970, or another whole number that orders the list */
   at: number;
   id: string;
 }
 
 /** SQL: the newest rows of all queries, few more than `most`. */
-function newestOf({ newest, order }: Looking, most: number): string {
+function newestOf({ newest, order }: NewestQuery, most: number): string {
   const each = newest.map((query) => `(${query} order by ${order} limit ${most})`);
   return each.join(' union all ');
 }
 
 export async function listNewest<T extends Row>(
   { query }: Queries,
-  looking: Looking,
+  asked: NewestQuery,
   limit: number,
 ): Promise<NewestPage<T, T>> {
-  const { fits, order, params } = looking;
+  const { fits, order, params } = asked;
   const rows = await query<T & { fits: boolean | null; nth: number }>(
     `select * from (
        select newest.*, ${fits} as fits, row_number() over (order by ${order}) as nth
-       from (${newestOf(looking, MOST_LOOKED)}) as newest
+       from (${newestOf(asked, MOST_LOOKED)}) as newest
      ) as looked
      where nth <= ${MOST_LOOKED} and (fits or nth = ${MOST_LOOKED})
      order by ${order} limit ${limit}`,
@@ -59,19 +59,19 @@ export async function listNewest<T extends Row>(
   const last = rows.at(-1);
   return {
     rows: rows.filter((row) => row.fits),
-    lookedTo: last?.nth === MOST_LOOKED ? last : undefined,
+    stoppedAt: last?.nth === MOST_LOOKED ? last : undefined,
   };
 }
 
 /** Counts the rows that fit, as far as they are looked at. */
 export async function countNewest(
   { query }: Queries,
-  looking: Looking,
+  asked: NewestQuery,
 ): Promise<{ count: number; exact: boolean }> {
-  const { fits, order, params } = looking;
+  const { fits, order, params } = asked;
   const [row] = await query<{ looked: number; found: number }>(
     `select count(*)::bigint as looked, count(*) filter (where ${fits})::bigint as found
-     from (select * from (${newestOf(looking, MOST_LOOKED + 1)}) as newest
+     from (select * from (${newestOf(asked, MOST_LOOKED + 1)}) as newest
        order by ${order} limit ${MOST_LOOKED + 1}) as newest`,
     params,
   );

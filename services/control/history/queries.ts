@@ -1,7 +1,16 @@
 import { type StoredResponse } from '../../../shared/model/stored-response';
 import { COLUMNS, fromColumns } from './row-codec';
 import { type Asking, type Database, databaseJson, type Param, type Queries } from './database';
-import { conditionsOf, type Filter, parameters, timesOf, whereOf } from './filter';
+import {
+  allOf,
+  behind,
+  conditionsOf,
+  endedIn,
+  type Filter,
+  parameters,
+  timesOf,
+  whereOf,
+} from './filter';
 import { OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type DeliveryRow } from './delivery-row';
 import { type CountColumns } from './minute-counts';
@@ -9,9 +18,9 @@ import {
   countNewest,
   type Cursor,
   listNewest,
-  type Looking,
   MOST_LOOKED,
   type NewestPage,
+  type NewestQuery,
 } from './newest';
 import { ALL, countedIn, type CountedSpan, oneOf, SUM } from './stored-counts';
 
@@ -30,30 +39,31 @@ export async function listDeliveries(
   filter: Filter,
   { limit, after }: { limit: number; after?: Cursor | undefined },
 ): Promise<NewestPage<DeliveryRow>> {
-  const looking = await lookingFor(database, filter, after);
-  const { rows, lookedTo } = await listNewest(database, looking, limit);
-  const last = lookedTo && fromColumns(lookedTo);
-  return { rows: rows.map(fromColumns), lookedTo: last && cursorOf(last) };
+  const query = await newestQuery(database, filter, after);
+  const { rows, stoppedAt } = await listNewest(database, query, limit);
+  const last = stoppedAt && fromColumns(stoppedAt);
+  return { rows: rows.map(fromColumns), stoppedAt: last && cursorOf(last) };
 }
 
 /**
  * Reads a page, and goes on as long as it is not full and may. Others can ask the history in
  * between.
  */
-export async function fillPage(
+export async function fillDeliveryPage(
   history: Asking,
   filter: Filter,
   { limit, after }: { limit: number; after?: Cursor | undefined },
   mayGoOn: () => boolean,
 ): Promise<NewestPage<DeliveryRow>> {
   const rows: DeliveryRow[] = [];
-  for (let from = after; ;) {
+  let from = after;
+  for (;;) {
     const page = { limit: limit - rows.length, after: from };
     const found = await history.ask((database) => listDeliveries(database, filter, page));
-    const { lookedTo } = found;
+    const { stoppedAt } = found;
     rows.push(...found.rows);
-    if (lookedTo === undefined || rows.length >= limit || !mayGoOn()) return { rows, lookedTo };
-    from = lookedTo;
+    if (stoppedAt === undefined || rows.length >= limit || !mayGoOn()) return { rows, stoppedAt };
+    from = stoppedAt;
   }
 }
 
@@ -62,25 +72,24 @@ export async function countDeliveries(
   database: Database,
   filter: Filter,
 ): Promise<{ count: number; exact: boolean }> {
-  return countNewest(database, await lookingFor(database, filter, undefined));
+  return countNewest(database, await newestQuery(database, filter, undefined));
 }
 
 export function cursorOf({ acceptedAt, id }: DeliveryRow): Cursor {
   return { at: acceptedAt, id };
 }
 
-async function lookingFor(
+async function newestQuery(
   database: Database,
   filter: Filter,
   after: Cursor | undefined,
-): Promise<Looking> {
+): Promise<NewestQuery> {
   const { params, param } = parameters();
   const { few, ordered, fits } = conditionsOf(filter, param);
   const times = timesOf(filter, param);
   if (after) {
-    const [at, id] = [`${param(after.at)}::bigint`, param(after.id)];
-    // An index by time can use the first condition only.
-    times.push(`accepted_at <= ${at}`, `(accepted_at, id) < (${at}, ${id})`);
+    const at = `${param(after.at)}::bigint`;
+    times.push(...behind('accepted_at', ['id'], at, [param(after.id)]));
   }
   const from = (conditions: readonly string[]) =>
     `select ${COLUMNS} from waypost.deliveries ${whereOf(conditions)}`;
@@ -99,18 +108,19 @@ async function lookingFor(
  */
 async function fewEnded(
   { query }: Database,
-  { endedSince, endedUntil = Number.MAX_SAFE_INTEGER }: Filter,
+  filter: Filter,
   param: (value: Param) => string,
 ): Promise<string | undefined> {
-  if (endedSince === undefined) return undefined;
+  if (filter.endedSince === undefined) return undefined;
+  const counted = parameters();
   const [row] = await query<{ count: number }>(
     `select count(*)::bigint as count from (
-       select from waypost.deliveries where settled_at >= $1::bigint and settled_at < $2::bigint
+       select from waypost.deliveries ${whereOf(endedIn(filter, counted.param))}
        limit ${MOST_LOOKED + 1}) as ended`,
-    [endedSince, endedUntil],
+    counted.params,
   );
   if (row === undefined || row.count > MOST_LOOKED) return undefined;
-  return `settled_at >= ${param(endedSince)}::bigint and settled_at < ${param(endedUntil)}::bigint`;
+  return allOf(endedIn(filter, param));
 }
 
 export async function getDelivery(

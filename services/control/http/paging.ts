@@ -2,6 +2,7 @@ import { type z } from 'zod';
 import { type pageParameters, type searchedPage, type Total } from '../../../shared/api/fields';
 import { defined } from '../../../shared/collections/defined';
 import { isoTime } from '../../../shared/model/time';
+import { type Cursor } from '../history/newest';
 import { Problem } from './problem';
 import { hasNul } from './validate';
 
@@ -189,17 +190,11 @@ export function pageOf<T, V>(
   };
 }
 
-interface Cursor {
-  /** time in ms since 1970, or another whole number that orders the list */
-  at: number;
-  id: string;
-}
-
 /** What was read of a list in the database. */
-interface Found<T> {
+interface ReadRows<T> {
   rows: readonly T[];
   /** the last row that was looked at; undefined: nothing is left, or the page is full */
-  lookedTo?: Cursor | undefined;
+  stoppedAt?: Cursor | undefined;
 }
 
 /**
@@ -216,7 +211,7 @@ export async function readPage<T, V>(
     view,
     newestMs = 0,
   }: {
-    read: (page: { limit: number; after: Cursor | undefined }) => Promise<Found<T>>;
+    read: (page: { limit: number; after: Cursor | undefined }) => Promise<ReadRows<T>>;
     /** absent: the list is not counted */
     count?: () => Promise<Total>;
     cursorOf: (row: T) => Cursor;
@@ -226,9 +221,9 @@ export async function readPage<T, V>(
   },
 ): Promise<Page<V>> {
   const cursor = decodeCursor(after);
-  const { rows, lookedTo } = await read({ limit: limit + 1, after: cursor });
+  const { rows, stoppedAt } = await read({ limit: limit + 1, after: cursor });
   const page = pageOf(rows, limit, { nextOf: (last) => encodeCursor(cursorOf(last)), view });
-  const stop = page.next === null ? lookedTo : undefined;
+  const stop = page.next === null ? stoppedAt : undefined;
   return {
     ...page,
     next: stop ? encodeCursor(stop) : page.next,

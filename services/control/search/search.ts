@@ -6,7 +6,7 @@ import { type Filter } from '../history/filter';
 import { readPositions } from '../reading/positions';
 import { SEARCH } from './body-index';
 import { type Cursor } from '../history/newest';
-import { fillPage } from '../history/queries';
+import { fillDeliveryPage } from '../history/queries';
 import { find, needlesOf, unpack } from './chunk';
 import { type Coverage, coverageOf, markOf, newestChunks, type StoredChunk } from './store';
 
@@ -102,7 +102,7 @@ async function scan(
       since: Math.max(since, chunk.from),
       until: Math.min(until, chunk.to) + 1,
     };
-    const found = await fillPage(history, within, { limit, after }, () => true);
+    const found = await fillDeliveryPage(history, within, { limit, after }, () => true);
     rows.push(...found.rows);
   }
 }

@@ -82,7 +82,7 @@ export function isRequested({ recalled }: Delivery): boolean {
   return recalled === 'retry' || recalled === 'retry_all';
 }
 
-/** Returns whether a full lane had sent it to a tier. */
+/** Returns whether its lane had sent it to a tier, because its queue or its rate was full. */
 export function comesBack({ reason }: Delivery): boolean {
   return reason === 'lane_full' || reason === 'rate_limited';
 }

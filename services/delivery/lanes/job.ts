@@ -37,7 +37,7 @@ export interface Job extends LaneFields {
   readonly bytes: number;
   /** a due retry rather than a first attempt */
   readonly due: boolean;
-  /** a full lane had sent it to a tier: it comes back */
+  /** its lane had sent it to a tier before */
   readonly cameBack?: boolean;
   /** a test send: never waits and is never refused while there is a socket for it */
   readonly urgent?: boolean;

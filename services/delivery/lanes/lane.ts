@@ -34,8 +34,8 @@ export class Lane {
   readonly #open = new LinkedList<Job>();
   /**
    * Jobs diverted since the queue was last empty and not yet back. The next diverted job waits
-   * behind them. (What comes from a tier for another reason is not one of them: a backlog that retry
-   * recalls would count each other back, and circle through the shortest tier.)
+   * behind them. If deliveries that retry recalls counted too, the lane would forget those that are
+   * still away, and send each to the shortest tier again and again.
    */
   #diverted = 0;
   /** when it was last used, by the stall clock */

@@ -237,7 +237,8 @@ class PieceReader {
 
   #isSimple([start, end]: Range): boolean {
     const { depth, containers, keys } = this.limits;
-    // Each level takes a byte, and there may be thousands of envelopes.
+    // Too short to break a limit. To measure it would cost more than to parse it, and there may be
+    // thousands.
     if (end - start < depth) return true;
     const shape = measureJson(this.body.subarray(start, end), this.limits);
     return shape.depth < depth && shape.containers <= containers && shape.keys <= keys;

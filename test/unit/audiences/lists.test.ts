@@ -1,19 +1,10 @@
 import { type Definition, ofAudience } from '../../../services/audiences/definitions/compile';
-import { type Audience } from '../../../shared/model/audience-definition';
+import { anAudience } from '../../support/factories';
 import { PARTITIONS, USERS, World } from './audience-simulation';
 
 /** Uploaded members: the values at receivers after complete and incomplete uploads. */
 
-const base = {
-  id: 'aud_l',
-  name: 'x',
-  key: 'x',
-  source: 's',
-  syncEveryMs: 1_000,
-  revision: 1,
-  history: [],
-};
-const audience: Audience = { ...base, createdAt: '', updatedAt: '' };
+const audience = anAudience({ id: 'aud_l' });
 
 function begin() {
   const world = new World();

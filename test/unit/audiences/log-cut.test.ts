@@ -11,7 +11,7 @@ import { AppError } from '../../../shared/runtime/errors';
 import { metrics } from '../../../shared/telemetry/metrics';
 import { renderMetrics } from '../../../shared/telemetry/prometheus';
 import { eventually } from '../../support/eventually';
-import { aRecord } from '../../support/factories';
+import { anAudience, aRecord } from '../../support/factories';
 import { memoryLog, type MemoryLog } from '../../support/memory-log';
 import { engineUnderTest, identify, NOW } from './engine-under-test';
 import { processorUnderTest } from './processor-under-test';
@@ -133,14 +133,6 @@ describe('a partition', () => {
   });
 
   describe('with an upload whose end is cut off', () => {
-    const upload = {
-      kind: 'uploaded' as const,
-      audience: 'aud_a',
-      upload: 'upl_1',
-      number: 1,
-      full: true,
-      from: 0,
-    };
     let processor: PartitionProcessor;
     let old: InRecord[];
     beforeEach(async () => {
@@ -148,7 +140,7 @@ describe('a partition', () => {
       processor = await open();
       await eventually(() => expect(stateOf('aud_a')).toBeDefined());
       append(lost);
-      memory.append([{ topic: EVENTS, key: 'aud_a', ...encodeEvent(upload) }]);
+      memory.append([{ topic: EVENTS, key: 'aud_a', ...encodeEvent(UPLOADED) }]);
       old = memory.records(EVENTS);
     });
 
@@ -259,17 +251,18 @@ describe('a partition', () => {
   });
 });
 
-const AUDIENCE = {
+const AUDIENCE = anAudience({
   id: 'aud_a',
-  name: 'A',
-  key: 'a',
-  source: 's',
-  revision: 1,
-  history: [],
-  syncEveryMs: 1_000,
   condition: 'user.traits.plan == "pro"',
-  createdAt: '',
-  updatedAt: '',
+});
+
+const UPLOADED = {
+  kind: 'uploaded' as const,
+  audience: 'aud_a',
+  upload: 'upl_1',
+  number: 1,
+  full: true,
+  from: 0,
 };
 
 /** A step without changes. */
@@ -344,15 +337,7 @@ test('a new definition starts although the log ends before its former end', () =
 
 test('an upload whose end was cut off is not applied', () => {
   const { engine, records } = engineUnderTest();
-  const upload = {
-    kind: 'uploaded' as const,
-    audience: 'aud_a',
-    upload: 'upl_1',
-    number: 1,
-    full: true,
-    from: 0,
-  };
-  engine.commit(engine.apply(records('aud_a', [upload]), NOW));
+  engine.commit(engine.apply(records('aud_a', [UPLOADED]), NOW));
   expect(engine.meta.uploads).toHaveLength(1);
   const [replacing] = records('bob', [identify({ plan: 'pro' })]);
   engine.commit(engine.apply([{ ...replacing!, offset: 0, epoch: 1 }], NOW));

@@ -1,6 +1,7 @@
 import { LargeBodies } from '../../../services/ingest/large-bodies';
 import { type Steps } from '../../../services/ingest/calls/steps';
 import { FairShares } from '../../../shared/collections/fair-shares';
+import { eventually } from '../../support/eventually';
 import { startTestIngest } from './start';
 
 /** How large bodies take turns, and who may go between their slices. */
@@ -153,7 +154,8 @@ describe('while ingest works on a large body', () => {
         return gate;
       },
     });
-    return { ingest: await startTestIngest({ largeBodies, limits }), begun, open };
+    const work = jest.spyOn(largeBodies, 'work');
+    return { ingest: await startTestIngest({ largeBodies, limits }), work, begun, open };
   }
 
   test.each([
@@ -173,10 +175,11 @@ describe('while ingest works on a large body', () => {
   });
 
   test('a further one of its source is held to the limit that the first has used up', async () => {
-    const { ingest, begun, open } = await start({ maxPerSecond: 10, processes: 1 });
+    const { ingest, work, begun, open } = await start({ maxPerSecond: 10, processes: 1 });
     const first = ingest.post('/v1/batch', `{"batch":[${calls}]}`);
     await begun;
     const second = ingest.post('/v1/batch', `{"batch":[${calls}]}`);
+    await eventually(() => expect(work).toHaveBeenCalledTimes(2));
     open();
     expect([(await first).status, (await second).status]).toEqual([200, 429]);
     await ingest.stop();

@@ -142,3 +142,16 @@ test('a clock of a machine that stays wrong is in doubt only until the next writ
   write();
   expect([clock.isInDoubt, clock.now()]).toEqual([false, at.ms]);
 });
+
+test('a clock that is corrected slowly is never in doubt', () => {
+  const at = { ms: 1_000_000, wrongMs: 0 };
+  const clock = new BrokerClock(
+    () => at.ms,
+    () => at.ms + at.wrongMs,
+  );
+  for (let i = 0; i < 30; i++) {
+    clock.wrote(at.ms, clock.mark());
+    at.wrongMs += 100;
+    expect(clock.isInDoubt).toBe(false);
+  }
+});

@@ -38,11 +38,18 @@ test.each([5, 100])(
   },
 );
 
-test('in no second after the ramp leave more than 2,000 and what was saved up', () => {
+test('in no second after the ramp leave many more than 2,000', () => {
   const { leftBy } = leave(20_000);
   for (let ms = 2_000; ms < 8_000; ms += 100) {
     expect(leftBy(ms + 1_000) - leftBy(ms)).toBeLessThanOrEqual(2_000 + 200);
   }
+});
+
+test('after a standstill half a second of the rate leaves at once, and no more', () => {
+  const pace = new RecallPace(0, () => undefined);
+  pace.take(1, 0);
+  expect(pace.take(5_000, 10_000)).toBe(1_000);
+  expect(pace.take(5_000, 10_000)).toBe(0);
 });
 
 test('at a low rate each leaves alone, in its time', () => {

@@ -14,14 +14,14 @@ const MOST = 100_000;
 const WIDTH = 17;
 const LATENCY_MS = 10;
 const QUICK_MS = 3;
-/** A probe is answered, and deliveries leave their tiers. */
+/** So many requests a second show that more than probes leave. */
 const BACK_PER_SECOND = 50;
-/** For each of them, beside the ramp. */
+/** Goal for each delivery, beside the ramp: retry sends 2,000 a second. */
 const EACH_MS = 0.55;
 const RAMP_MS = 5_000;
-/** The others have spent attempts, and wait for the next one. */
+/** Part that must arrive. The rest had attempts before, and waits for its next one. */
 const PART = 0.995;
-/** As the first ones, when the circuit opened. */
+/** Part that a full lane may send to tiers: those that came first, before the circuit opened. */
 const MOST_SENT_AWAY = 0.2;
 const SLICE_MS = 1_000;
 
@@ -31,8 +31,10 @@ export const early: Scenario = {
   async play(options) {
     return {
       findings: [
-        ...(await one(options, 'takes 1,700 a second', works(WIDTH, LATENCY_MS))),
-        ...(await one(options, 'a busy machine', answers(QUICK_MS), { freezes: seldomAwake() })),
+        ...(await playOne(options, 'takes 1,700 a second', works(WIDTH, LATENCY_MS))),
+        ...(await playOne(options, 'a busy machine', answers(QUICK_MS), {
+          freezes: seldomAwake(),
+        })),
       ],
     };
   },
@@ -40,7 +42,8 @@ export const early: Scenario = {
 
 /** Another process has the CPU for most of the time. */
 function seldomAwake(): NonNullable<WorldSpec['freezes']> {
-  const [everyMs, ms] = [110, 105];
+  const everyMs = 110;
+  const ms = 105;
   return Array.from({ length: 1_000 }, (_, i) => ({
     process: 0,
     atMs: BACK_MS + i * everyMs,
@@ -48,7 +51,7 @@ function seldomAwake(): NonNullable<WorldSpec['freezes']> {
   }));
 }
 
-async function one(
+async function playOne(
   options: Options,
   name: string,
   behaviour: Behaviour,

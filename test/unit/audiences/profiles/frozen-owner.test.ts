@@ -6,7 +6,7 @@ import { type PartitionProcessor } from '../../../../services/audiences/profiles
 import { encodeEvent, type ProfileEvent } from '../../../../services/audiences/repartition/event';
 import { type InRecord } from '../../../../shared/kafka/port';
 import { eventually } from '../../../support/eventually';
-import { aRecord } from '../../../support/factories';
+import { anAudience, aRecord } from '../../../support/factories';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
 import { identify } from '../engine-under-test';
 import { processorUnderTest } from '../processor-under-test';
@@ -67,18 +67,12 @@ async function close(processor: PartitionProcessor, how: { lost: boolean }): Pro
 }
 
 const PRO = ofAudience(
-  {
+  anAudience({
     id: 'aud_pro',
-    key: 'pro',
     source: 'own',
-    name: 'Pro',
     syncEveryMs: SYNC_MS,
-    history: [],
-    revision: 1,
-    createdAt: '',
-    updatedAt: '',
     condition: 'user.traits.plan == "pro"',
-  },
+  }),
   () => undefined,
 );
 

@@ -57,7 +57,7 @@ test('a user is forgotten, though the log has lost the deletion, and others are 
   for (const user of ['ann', 'bob', 'cyn']) {
     memory.append([{ topic: EVENTS, key: user, ...encodeEvent(identify({ plan: 'pro' })) }]);
   }
-  // Of this deletion nothing was read yet, and cyn is back since.
+  // cyn was deleted before, and has come back: that deletion must not be applied again.
   const longAgo = Date.now() - 600_000;
   deletions.add({ userId: 'cyn', at: longAgo }, longAgo);
   await close(await open());

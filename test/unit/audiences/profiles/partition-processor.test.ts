@@ -7,7 +7,7 @@ import { encodeEvent, type ProfileEvent } from '../../../../services/audiences/r
 import { type InRecord, type OutRecord } from '../../../../shared/kafka/port';
 import { AppError } from '../../../../shared/runtime/errors';
 import { eventually } from '../../../support/eventually';
-import { aRecord } from '../../../support/factories';
+import { anAudience, aRecord } from '../../../support/factories';
 import { identify } from '../engine-under-test';
 import { processorUnderTest } from '../processor-under-test';
 
@@ -16,18 +16,12 @@ import { processorUnderTest } from '../processor-under-test';
 const NOW = 1_800_000_000_000;
 const SYNC_MS = 60_000;
 const PRO = ofAudience(
-  {
+  anAudience({
     id: 'aud_pro',
-    key: 'pro',
     source: 'own',
-    name: 'Pro',
     syncEveryMs: SYNC_MS,
-    history: [],
-    revision: 1,
-    createdAt: '',
-    updatedAt: '',
     condition: 'user.traits.plan == "pro"',
-  },
+  }),
   () => undefined,
 );
 

@@ -154,7 +154,7 @@ test('the schema of a patch allows null for optional fields', async () => {
   expect(JSON.stringify(patch.properties.sharedSecret)).toContain('"null"');
 });
 
-/** The requests have a token. The tests of sessions end some. */
+/** A request with a token has no session to end. sessions.long.test.ts ends sessions. */
 const NO_SESSION = 404;
 
 // The tests of events check the shape of streams.

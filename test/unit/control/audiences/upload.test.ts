@@ -6,6 +6,7 @@ import { AppError } from '../../../../shared/runtime/errors';
 import { PROFILE_EVENTS } from '../../../../shared/kafka/topics';
 import { ofAudience, Definitions } from '../../../../services/audiences/definitions/compile';
 import { decodeEvent } from '../../../../services/audiences/repartition/event';
+import { anAudience } from '../../../support/factories';
 import { memoryLog } from '../../../support/memory-log';
 import { engineUnderTest, NOW } from '../../audiences/engine-under-test';
 
@@ -104,18 +105,7 @@ test('of two uploads that two processes begin in the same millisecond, the one t
   await first('"ann"\n');
   await last('"bob"\n');
 
-  const audience = {
-    id: 'aud_l',
-    name: 'x',
-    key: 'x',
-    source: 's',
-    syncEveryMs: 1_000,
-    revision: 1,
-    history: [],
-    createdAt: '',
-    updatedAt: '',
-  };
-  const definition = ofAudience(audience, () => undefined);
+  const definition = ofAudience(anAudience({ id: 'aud_l' }), () => undefined);
   const { engine, store } = engineUnderTest(new Definitions([definition]));
   const records = memory.records(PROFILE_EVENTS).flatMap((record) => decodeEvent(record) ?? []);
   engine.commit(engine.apply(records, NOW));
