@@ -76,10 +76,10 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
   return (received) => {
     const { req } = received;
     const startedAt = performance.now();
-    const key = keyNamedBy(req);
+    const key = namedKey(req.headers.authorization, req.url ?? '');
     return withSource(parts, { req, key }, async (named) => {
       const limited = named && parts.admission.limited(named);
-      const prepared = limited ?? (await prepare(parts, received, named));
+      const prepared = limited ?? (await prepare(parts, { ...received, key }, named));
       return isPrepared(prepared)
         ? storePrepared(parts.store, prepared, { req, route: received.route, startedAt })
         : prepared;
@@ -115,6 +115,8 @@ function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepare
 /** A request, and the time when its body was read. */
 interface Arrival {
   req: IncomingMessage;
+  /** the write key that is named before the body */
+  key: string | undefined;
   /** ms since 1970 */
   receivedAtMs: number;
   /** by `performance.now()` */
@@ -144,7 +146,7 @@ function isUnknownKey(decided: Prepared | HttpResponse | UnknownKey): decided is
 /** @param named the source whose key is named before the body */
 async function prepare(
   parts: RequestHandlerParts,
-  { req, kind, body: given }: Received,
+  { req, key, kind, body: given }: Received & Pick<Arrival, 'key'>,
   named: Source | undefined,
 ): Promise<Prepared | HttpResponse | 'gone'> {
   const { admission } = parts;
@@ -156,10 +158,10 @@ async function prepare(
   const receivedAtMs = parts.now();
   const receivedSteadyMs = performance.now();
   if (!Buffer.isBuffer(body)) {
-    return refuseUnread(parts, { req, receivedAtMs, receivedSteadyMs }, named, body);
+    return refuseUnread(parts, { req, key, receivedAtMs, receivedSteadyMs }, named, body);
   }
   const contentType = given ? undefined : req.headers['content-type'];
-  const read = { req, kind, body, contentType, receivedAtMs, receivedSteadyMs };
+  const read = { req, key, kind, body, contentType, receivedAtMs, receivedSteadyMs };
   const decided = await workOn(parts, read, named, () => decide(parts, read, named));
   return isUnknownKey(decided) ? decideLater(parts, read, decided) : decided;
 }
@@ -286,7 +288,7 @@ function* accept(
     }),
     rejectedRecords: yield* rejectedRecords(source.id, rejected, parsed, {
       atMs: receivedAtMs,
-      key: keyNamedBy(read.req) ?? parsed.writeKey,
+      key: read.key ?? parsed.writeKey,
     }),
     rejected: [...rejected, ...parsed.lost],
     response: success(rejected),
@@ -305,7 +307,10 @@ function refuseBody(
     code: fault.code === 'invalid_json' ? 'unreadable' : fault.code,
     message: fault.message,
     calls: fault.callCount ?? 1,
-    excerpt: withoutKey(excerptOf(text, 0, text.length), keyOf(read.req, text, parts.sources)),
+    excerpt: withoutKey(
+      excerptOf(text, 0, text.length),
+      read.key ?? keyInText(text, parts.sources),
+    ),
   };
   return lose(parts, read, source, { ...lost, bytes: text.length, response: badRequest(fault) });
 }
@@ -332,7 +337,10 @@ function refuseUnread(
     code,
     message: refusalMessage(code),
     calls: 1,
-    excerpt: withoutKey(excerptOf(text, 0, text.length, isCut), keyOf(req, text, sources)),
+    excerpt: withoutKey(
+      excerptOf(text, 0, text.length, isCut),
+      arrival.key ?? keyInText(text, sources),
+    ),
   };
   return (
     admission.limited(source) ??
@@ -373,15 +381,6 @@ const KEY_WINDOW = 512;
 const MAX_CANDIDATES = 8;
 /** Some clients repeat the key in each of 2,500 calls. */
 const MAX_OCCURRENCES = 2_500;
-
-/** Returns the key that names the source of a request: before its body, or in its text. */
-function keyOf(req: IncomingMessage, text: Buffer, sources: Sources): string | undefined {
-  return keyNamedBy(req) ?? keyInText(text, sources);
-}
-
-function keyNamedBy(req: IncomingMessage): string | undefined {
-  return namedKey(req.headers.authorization, req.url ?? '');
-}
 
 function sourceInText(body: Buffer, sources: Sources): Source | undefined {
   const key = keyInText(body, sources);
