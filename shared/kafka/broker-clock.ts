@@ -36,7 +36,7 @@ export class BrokerClock {
     private readonly steadyMs = () => steadyClock.now(),
     private readonly wallMs = () => Date.now(),
   ) {
-    this.#lead = this.#machineLead = wallMs() - steadyMs();
+    this.#lead = this.#machineLead = this.#presentMachineLead();
   }
 
   /** Returns the time, ms since 1970. */
@@ -52,8 +52,7 @@ export class BrokerClock {
    * for a time writes a record then.
    */
   get isInDoubt(): boolean {
-    const jumpMs = this.wallMs() - this.steadyMs() - this.#machineLead;
-    return Math.abs(jumpMs) > JUMP_MS;
+    return this.#hasJumpedSince(this.#machineLead);
   }
 
   /** Returns the brokers' time, with which their timestamps are compared; ms since 1970. */
@@ -74,10 +73,9 @@ export class BrokerClock {
 
   /** Returns the moment to hand to `wrote` later. */
   mark(): Moment {
-    const steadyMs = this.steadyMs();
     return {
-      steadyMs,
-      machineLead: this.wallMs() - steadyMs,
+      steadyMs: this.steadyMs(),
+      machineLead: this.#presentMachineLead(),
     };
   }
 
@@ -94,11 +92,10 @@ export class BrokerClock {
    * tells nothing.
    */
   wrote(stampMs: number, mark: Moment): void {
-    const jumpMs = this.wallMs() - this.steadyMs() - mark.machineLead;
-    if (Math.abs(jumpMs) > JUMP_MS) return;
+    if (this.#hasJumpedSince(mark.machineLead)) return;
     const isFirst = this.#writes === 0;
     if (this.isInDoubt) this.#forgetWrites();
-    this.#machineLead = this.wallMs() - this.steadyMs();
+    this.#machineLead = this.#presentMachineLead();
     const place = this.#writes++ % REMEMBERED_WRITES;
     this.#least[place] = stampMs - this.steadyMs();
     this.#most[place] = stampMs + 1 - mark.steadyMs;
@@ -107,6 +104,14 @@ export class BrokerClock {
       Math.max(this.#brokersLead ?? this.#lead, middleOf(this.#least)),
     );
     if (isFirst) this.#lead = this.#brokersLead;
+  }
+
+  #presentMachineLead(): number {
+    return this.wallMs() - this.steadyMs();
+  }
+
+  #hasJumpedSince(machineLead: number): boolean {
+    return Math.abs(this.#presentMachineLead() - machineLead) > JUMP_MS;
   }
 
   #forgetWrites(): void {
