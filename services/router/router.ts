@@ -4,7 +4,7 @@ import { type ConfigReader } from '../../shared/config/types';
 import { type DedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
 import { type MessageHeaders, readMessageHeaders } from '../../shared/model/message-codec';
 import { Backpressure } from '../../shared/runtime/load-limits';
-import { AppError, isRefused, messageOf, newerFormat } from '../../shared/runtime/errors';
+import { isRefused, isRetriable, messageOf, newerFormat } from '../../shared/runtime/errors';
 import {
   type BatchProducer,
   type OpenRecord,
@@ -377,10 +377,6 @@ async function allWritten(writes: readonly Promise<void>[]): Promise<void> {
     if (write.status === 'rejected') errors.push(write.reason);
   }
   if (errors.length > 0) throw errors.find(isRetriable) ?? errors[0];
-}
-
-function isRetriable(error: unknown): boolean {
-  return error instanceof AppError && error.retriable;
 }
 
 function setAside({ head, value }: Incoming): SetAside {

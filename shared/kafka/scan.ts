@@ -1,5 +1,5 @@
 import { sleep } from '../runtime/async';
-import { AppError } from '../runtime/errors';
+import { AppError, isRetriable } from '../runtime/errors';
 import { type Log } from '../telemetry/log';
 import { type InRecord, type Kafka, type Range } from './port';
 import { isBehind, type Mark, nameOf } from './record-name';
@@ -224,7 +224,7 @@ export function retryingReads(
       try {
         return await read();
       } catch (error) {
-        if (!(error instanceof AppError && error.retriable) || givesUp()) throw error;
+        if (!isRetriable(error) || givesUp()) throw error;
         if (tries === 1) log.warn({ reason: error.message }, 'kafka.unavailable');
       }
       await sleep(pauseMs);

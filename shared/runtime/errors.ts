@@ -43,6 +43,11 @@ export function isRefused(error: unknown): error is AppError {
   return error instanceof AppError && !error.retriable;
 }
 
+/** Returns whether the same may succeed later, here or in another process. */
+export function isRetriable(error: unknown): error is AppError {
+  return error instanceof AppError && error.retriable;
+}
+
 /** Returns the text of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

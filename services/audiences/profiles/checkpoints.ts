@@ -16,6 +16,7 @@ import { Terms } from './terms';
  */
 
 const EVERY_MS = 10_000;
+
 export class Checkpoints {
   /** end of the changelog at the last checkpoint, and as many more as were written twice since */
   #end: number;
@@ -91,7 +92,7 @@ export class Checkpoints {
     const terms = new Terms(term);
     const section = { topic: PROFILES, partition, from: this.#end, to: next };
     for await (const { records } of scan(kafka, section)) {
-      for (const record of records) terms.counts(record);
+      for (const record of records) terms.read(record);
     }
     return terms;
   }

@@ -101,7 +101,7 @@ export async function restore(
     const profiles = [];
     for (const record of piece.records) {
       last = markAt(nameOf(record), last);
-      const change = terms.counts(record) ? readChange(record) : undefined;
+      const change = terms.read(record) ? readChange(record) : undefined;
       if (!change) continue;
       records++;
       if (change.kind === 'profile') profiles.push(change);

@@ -18,8 +18,8 @@ export class Terms {
   /** @param latest the latest term so far */
   constructor(public latest: number) {}
 
-  /** Returns whether a record counts. Call it for each record, in order. */
-  counts(record: InRecord): boolean {
+  /** Reads the next record. @returns whether it counts */
+  read(record: InRecord): boolean {
     const term = termOf(record);
     if (term >= this.latest) {
       this.latest = term;

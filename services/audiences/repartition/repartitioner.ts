@@ -2,7 +2,7 @@ import { type ConfigReader } from '../../../shared/config/types';
 import { parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
 import { callHash } from '../../../shared/model/dedup-window';
 import { Backpressure } from '../../../shared/runtime/load-limits';
-import { AppError, messageOf, newerFormat } from '../../../shared/runtime/errors';
+import { isRetriable, messageOf, newerFormat } from '../../../shared/runtime/errors';
 import {
   type BatchProducer,
   type Kafka,
@@ -99,7 +99,7 @@ export class Repartitioner {
       (error: unknown) => {
         // A stopping process refuses temporarily. The record stays open, and the next process reads
         // it again.
-        if (error instanceof AppError && error.retriable) return;
+        if (isRetriable(error)) return;
         log.warn({ partition, offset, reason: messageOf(error) }, 'profile_event.rejected');
         this.#skip(record, 'rejected');
       },

@@ -1,6 +1,6 @@
 import { type ErrorRequestHandler, type Response } from 'express';
 import { defined } from '../../../shared/collections/defined';
-import { AppError } from '../../../shared/runtime/errors';
+import { isRetriable } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 
 /**
@@ -139,7 +139,7 @@ function send(res: Response, problem: Problem, instance: string): void {
 
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof AppError && error.retriable) {
+  if (isRetriable(error)) {
     return new Problem('unavailable', error.message, { headers: { 'Retry-After': '1' } });
   }
   // Errors of Express and its body parser have a status; their texts may quote the body.

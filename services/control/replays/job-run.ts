@@ -5,7 +5,7 @@ import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
 import { readPiece } from '../../../shared/kafka/scan';
 import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
 import { sleep } from '../../../shared/runtime/async';
-import { AppError, messageOf } from '../../../shared/runtime/errors';
+import { AppError, isRetriable, messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { Problem } from '../http/problem';
@@ -220,10 +220,7 @@ export class JobRun {
 }
 
 function isPassing(error: unknown): boolean {
-  return (
-    (error instanceof Problem && error.code === 'unavailable') ||
-    (error instanceof AppError && error.retriable)
-  );
+  return (error instanceof Problem && error.code === 'unavailable') || isRetriable(error);
 }
 
 function failureOf(error: unknown): string {

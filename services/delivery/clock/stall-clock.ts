@@ -148,8 +148,9 @@ export class StallClock {
   }
 
   #judge(atMs: number): void {
-    const leastMs = SATURATED * (atMs - this.#judged.atMs);
-    if (atMs - this.#judged.atMs < JUDGED_MS) return;
+    const periodMs = atMs - this.#judged.atMs;
+    if (periodMs < JUDGED_MS) return;
+    const leastMs = SATURATED * periodMs;
     const busyMs = this.time.busyMs();
     const cpuMs = this.time.cpuMs();
     this.#saturated = busyMs - this.#judged.busyMs >= leastMs;
