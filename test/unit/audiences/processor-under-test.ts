@@ -2,11 +2,25 @@ import {
   PartitionProcessor,
   type PartitionProcessorOptions,
 } from '../../../services/audiences/profiles/partition-processor';
+import { ofAudience } from '../../../services/audiences/definitions/compile';
 import { RepartitionProgress } from '../../../services/audiences/repartition/repartitioner';
 import { type Kafka } from '../../../shared/kafka/port';
 import { retryingReads } from '../../../shared/kafka/scan';
 import { createLog } from '../../../shared/telemetry/log';
+import { anAudience } from '../../support/factories';
 import { fakeDeletions } from '../../support/fakes';
+
+export const SYNC_MS = 60_000;
+/** An audience of users whose plan is `pro`. */
+export const PRO = ofAudience(
+  anAudience({
+    id: 'aud_pro',
+    source: 'own',
+    syncEveryMs: SYNC_MS,
+    condition: 'user.traits.plan == "pro"',
+  }),
+  () => undefined,
+);
 
 type Parts = Pick<
   PartitionProcessorOptions,

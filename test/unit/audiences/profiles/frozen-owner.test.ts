@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Definitions, ofAudience } from '../../../../services/audiences/definitions/compile';
+import { Definitions } from '../../../../services/audiences/definitions/compile';
 import { type PartitionProcessor } from '../../../../services/audiences/profiles/partition-processor';
 import { encodeEvent, type ProfileEvent } from '../../../../services/audiences/repartition/event';
 import { type InRecord } from '../../../../shared/kafka/port';
 import { eventually } from '../../../support/eventually';
-import { anAudience, aRecord } from '../../../support/factories';
+import { aRecord } from '../../../support/factories';
 import { memoryLog, type MemoryLog } from '../../../support/memory-log';
 import { identify } from '../engine-under-test';
-import { processorUnderTest } from '../processor-under-test';
+import { PRO, processorUnderTest, SYNC_MS } from '../processor-under-test';
 
 /**
  * A process that is frozen while it writes to the changelog, and goes on after another one has taken
@@ -21,7 +21,6 @@ const CHANGELOG = 'profiles';
 const MESSAGES = 'messages';
 const LOOK_MS = 10_000;
 const SESSION_MS = 6_000;
-const SYNC_MS = 60_000;
 
 let memory: MemoryLog;
 let nowMs: number;
@@ -65,16 +64,6 @@ async function close(processor: PartitionProcessor, how: { lost: boolean }): Pro
   processor.close(how);
   await processor.closed;
 }
-
-const PRO = ofAudience(
-  anAudience({
-    id: 'aud_pro',
-    source: 'own',
-    syncEveryMs: SYNC_MS,
-    condition: 'user.traits.plan == "pro"',
-  }),
-  () => undefined,
-);
 
 /** Appends an event, and offers it as the consumer does. */
 function receive(event: ProfileEvent, processor: PartitionProcessor, user = 'ann'): void {

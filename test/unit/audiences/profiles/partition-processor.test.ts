@@ -1,30 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Definitions, ofAudience } from '../../../../services/audiences/definitions/compile';
+import { Definitions } from '../../../../services/audiences/definitions/compile';
 import { type PartitionProcessor } from '../../../../services/audiences/profiles/partition-processor';
 import { encodeEvent, type ProfileEvent } from '../../../../services/audiences/repartition/event';
 import { type InRecord, type OutRecord } from '../../../../shared/kafka/port';
 import { AppError } from '../../../../shared/runtime/errors';
 import { eventually } from '../../../support/eventually';
-import { anAudience, aRecord } from '../../../support/factories';
+import { aRecord } from '../../../support/factories';
 import { identify } from '../engine-under-test';
-import { processorUnderTest } from '../processor-under-test';
+import { PRO, processorUnderTest, SYNC_MS } from '../processor-under-test';
 
 /** What a process says of users while it does not get the events of their partition. */
 
 const NOW = 1_800_000_000_000;
-const SYNC_MS = 60_000;
-const PRO = ofAudience(
-  anAudience({
-    id: 'aud_pro',
-    source: 'own',
-    syncEveryMs: SYNC_MS,
-    condition: 'user.traits.plan == "pro"',
-  }),
-  () => undefined,
-);
-
 const paths: string[] = [];
 const processors: PartitionProcessor[] = [];
 afterEach(async () => {
