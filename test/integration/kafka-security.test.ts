@@ -71,6 +71,7 @@ let sink: Sink;
 let provider: Server;
 let tokens = 0;
 const running: Service[] = [];
+let started: Promise<void> | undefined;
 
 beforeAll(async () => {
   const launch = await findKafka(() => undefined);
@@ -447,9 +448,13 @@ test.each<[string, Record<string, string>, RegExp]>([
   });
 });
 
+/** Starts the services for the first test that needs them. What fails then fails each of these. */
+function startAll(): Promise<void> {
+  return (started ??= startServices());
+}
+
 /** Creates the topics as the user with that right, and starts every service. */
-async function startAll(): Promise<void> {
-  if (running.length > 0) return;
+async function startServices(): Promise<void> {
   const topics = startSupervised(process.execPath, ['dist/bin/main.js', 'service', 'topics'], {
     ...shared,
     ...environment('topics'),

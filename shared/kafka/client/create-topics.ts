@@ -1,4 +1,4 @@
-import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import { type Admin, ConfigResourceTypes, KafkaJSRequestTimeoutError } from 'kafkajs';
 import { AppError, messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
 import { type DirectReader } from '../reader';
@@ -48,7 +48,9 @@ export async function createTopics(
         })),
       }));
       // kafkajs itself waits for leaders for a few seconds only.
-      await admin.createTopics({ topics, waitForLeaders: false });
+      await admin.createTopics({ topics, waitForLeaders: false }).catch((error: unknown) => {
+        if (!isOutcomeUnknown(error)) throw error;
+      });
       // A new leader refuses records for a moment, and a partly failed request is written again as
       // a whole.
       const names = missing.map(({ name }) => name);
@@ -170,8 +172,23 @@ export async function findDifferences(
   });
 }
 
+/** Tells whether the topics may exist all the same: a loaded controller answers late. */
+function isOutcomeUnknown(error: unknown): boolean {
+  if (error instanceof KafkaJSRequestTimeoutError) return true;
+  const errors = errorsOf(error);
+  return (
+    errors.length > 0 &&
+    errors.every(({ type }) => type === 'REQUEST_TIMED_OUT' || type === 'TOPIC_ALREADY_EXISTS')
+  );
+}
+
+/** Returns the error of each topic that could not be created. */
+function errorsOf(error: unknown): { type?: string; topic?: string }[] {
+  return (error as { errors?: { type?: string; topic?: string }[] } | null)?.errors ?? [];
+}
+
 function explain(error: unknown, replication: number): string {
-  const errors = (error as { errors?: { type?: string; topic?: string }[] } | null)?.errors ?? [];
+  const errors = errorsOf(error);
   // Kafka hides a topic from a user who may not describe it: an existing topic can be among these.
   const refused = errors
     .filter(({ type }) => type === 'TOPIC_AUTHORIZATION_FAILED')

@@ -128,6 +128,14 @@ test('with fewer brokers than replicas, the error names the setting', async () =
   });
 });
 
+test('topics are awaited if a loaded controller has not said in time that they exist', async () => {
+  const errors = {
+    'p.messages': 'REQUEST_TIMED_OUT',
+    'p.messages.limited': 'TOPIC_ALREADY_EXISTS',
+  };
+  await expect(refused(errors)).resolves.toBeUndefined();
+});
+
 test('new topics are ready once their leaders are found', async () => {
   const created: unknown[] = [];
   const found: unknown[] = [];
