@@ -204,10 +204,10 @@ interface Definitions {
 
 /** Returns a fault for each definition to be created whose trait another one gives already. */
 export function traitsInUse(file: Definitions, present: Definitions): string[] {
-  const nameByKey = new Map<string, string>();
-  for (const { key, name } of [...present.audiences, ...present.traits]) nameByKey.set(key, name);
-  const isNew = (here: Definitions['audiences']) => (wanted: { name: string }) =>
-    !here.some(({ name }) => name === wanted.name);
+  const here = [...present.audiences, ...present.traits];
+  const nameByKey = new Map(here.map(({ key, name }) => [key, name]));
+  const isNew = (known: Definitions['audiences']) => (wanted: { name: string }) =>
+    !known.some(({ name }) => name === wanted.name);
   const created = [
     ...file.audiences.filter(isNew(present.audiences)),
     ...file.traits.filter(isNew(present.traits)),

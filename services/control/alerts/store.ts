@@ -14,6 +14,9 @@ import {
 
 /** Stores the decisions of alerts. */
 
+/** SQL: who changes several notices locks them in one order, so that no two wait for each other. */
+const IN_ORDER = 'order by id for update';
+
 /** Stores what begins and ends, and which alerts are due. */
 export async function storeDecision(
   queries: Queries,
@@ -29,9 +32,6 @@ export async function storeDecision(
   await endNotices(queries, ended);
   await makeDue(queries, due);
 }
-
-/** SQL: locks notices in one order, so that nobody who changes several waits for another who does. */
-const IN_ORDER = 'order by id for update';
 
 export async function addNotices({ query }: Queries, notices: readonly Notice[]): Promise<void> {
   for (const notice of notices) {
