@@ -5,7 +5,12 @@ import { migrate } from '../../services/control/history/schema';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type TablePartition } from '../../services/control/history/table-partitions';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
-import { dropDeliveries, type PostgresServer, postgresServer } from '../support/database';
+import {
+  dropDeliveries,
+  freezer,
+  type PostgresServer,
+  postgresServer,
+} from '../support/database';
 import { eventually } from '../support/eventually';
 import { aFailure, anEvent } from '../support/events';
 import { storeEvents } from '../support/store-events';
@@ -53,23 +58,19 @@ const made = async () => {
   return rows.map(({ id, made: attempts }) => `${id} ${String(attempts)}`);
 };
 
-/** Holds a transaction open after this work until it is told to undo it. */
+/** Does this work in a transaction that stays open. @returns what undoes it */
 async function holding(work: (transaction: Transaction) => Promise<unknown>) {
-  let undo: () => void = () => undefined;
-  const undone = new Promise<void>((resolve) => (undo = resolve));
-  let hold: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => (hold = resolve));
+  const { freeze, frozen, thaw } = freezer();
   const ended = third
     .transaction(async (transaction) => {
       await work(transaction);
-      hold();
-      await undone;
+      await freeze();
       throw new Error('undone');
     })
     .catch(() => undefined);
-  await held;
+  await frozen;
   return async () => {
-    undo();
+    thaw();
     await ended;
   };
 }
@@ -107,10 +108,7 @@ test.each<[string, (delivery: string) => DeliveryEvent]>([
 });
 
 test('two processes have events of a delivery that both know and of one that neither knows', async () => {
-  let goOn: () => void = () => undefined;
-  const released = new Promise<void>((resolve) => (goOn = resolve));
-  let add: () => void = () => undefined;
-  const added = new Promise<void>((resolve) => (add = resolve));
+  const { freeze, frozen, thaw } = freezer();
   const pausing: Database = {
     ...one,
     transaction: (work) =>
@@ -119,19 +117,17 @@ test('two processes have events of a delivery that both know and of one that nei
           ...transaction,
           copy: async (table, columns, rows) => {
             await transaction.copy(table, columns, rows);
-            if (table !== 'waypost.deliveries') return;
-            add();
-            await released;
+            if (table === 'waypost.deliveries') await freeze();
           },
         }),
       ),
   };
   const first = aFailure({ delivery: 'new' });
   const writes = [storeEvents(pausing, [first, later('known')], [...parts])];
-  await added;
+  await frozen;
   writes.push(storeEvents(other, [later('new'), later('known')], [...parts]));
   await waiting(1);
-  goOn();
+  thaw();
   await Promise.all(writes);
   expect(await made()).toEqual(['known 2', 'new 2']);
 });

@@ -15,7 +15,9 @@ const NOW = Date.now();
 const always: Random = { ...randomOf(1), next: () => 0 };
 
 let endpoints: Endpoints;
-beforeEach(async () => (endpoints = await openEndpoints(always)));
+beforeEach(async () => {
+  endpoints = await openEndpoints(always);
+});
 afterEach(() => endpoints.close());
 
 async function send(role: Role, call: object = {}): Promise<number> {

@@ -200,7 +200,7 @@ const DELIVERY: Row[] = [
           { destination, tlsId: undefined },
         );
         made.send({ credentials, headers: [] } as unknown as SendRequest, () => undefined);
-        const error = { code: 'timeout' as const, phase: 'response' as const, message: '' };
+        const error = { code: 'timeout' as const, phase: 'headers' as const, message: '' };
         answer({ ok: false, error, durationMs: 0 });
       };
       // Each new one looks at all others.
@@ -407,11 +407,18 @@ const OTHERS: Row[] = [
         upload: 0,
         lastSync: { at: at(0), looked: 1, told: 1 },
       };
-      many((id) => report(id, definitions.add(id) && said));
+      many((id) => {
+        definitions.add(id);
+        report(id, said);
+      });
       const all = entries();
-      many((id) => definitions.delete(id) && report(id, null));
+      many((id) => {
+        definitions.delete(id);
+        report(id, null);
+      });
       await made.syncs.write();
-      report('another', definitions.add('another') && said);
+      definitions.add('another');
+      report('another', said);
       await made.syncs.write();
       await made.status.stop();
       return [all, entries()];
