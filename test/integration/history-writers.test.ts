@@ -5,12 +5,7 @@ import { migrate } from '../../services/control/history/schema';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type TablePartition } from '../../services/control/history/table-partitions';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
-import {
-  dropDeliveries,
-  freezer,
-  type PostgresServer,
-  postgresServer,
-} from '../support/database';
+import { dropDeliveries, freezer, type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
 import { aFailure, anEvent } from '../support/events';
 import { storeEvents } from '../support/store-events';
