@@ -196,3 +196,27 @@ function plan<
   if (isDeepStrictEqual(inOrder(toFile(same)), inOrder(wanted))) return { kind, act: 'keep', name };
   return change(told, same.id, { syncEvery });
 }
+
+interface Definitions {
+  audiences: readonly { name: string; key: string }[];
+  traits: readonly { name: string; key: string }[];
+}
+
+/** Returns a fault for each definition to be created whose trait another one gives already. */
+export function traitsInUse(file: Definitions, present: Definitions): string[] {
+  const here = [...present.audiences, ...present.traits];
+  const nameByKey = new Map(here.map(({ key, name }) => [key, name]));
+  const isNew = (known: Definitions['audiences']) => (wanted: { name: string }) =>
+    !known.some(({ name }) => name === wanted.name);
+  const created = [
+    ...file.audiences.filter(isNew(present.audiences)),
+    ...file.traits.filter(isNew(present.traits)),
+  ];
+  return created.flatMap(({ name, key }) => {
+    const giver = nameByKey.get(key);
+    nameByKey.set(key, name);
+    return giver === undefined
+      ? []
+      : [`"${name}" would use the trait ${key}, which "${giver}" already uses.`];
+  });
+}

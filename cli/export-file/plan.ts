@@ -2,7 +2,7 @@ import { type Audience, type Destination, type Operations } from '../../shared/a
 import { compact, defined } from '../../shared/collections/defined';
 import { counted } from '../confirm';
 import { withoutNulls } from '../fields';
-import { type DefinitionStep, planAudience, planTrait } from './definitions';
+import { type DefinitionStep, planAudience, planTrait, traitsInUse } from './definitions';
 import {
   deliveryOptionsBody,
   deliveryOptionsPatch,
@@ -143,6 +143,7 @@ export function planImport(
     ...file.audiences.map((wanted) => planAudience(wanted, present.audiences, names, faults)),
   );
   steps.push(...file.traits.map((wanted) => planTrait(wanted, present.traits, names, faults)));
+  faults.push(...traitsInUse(file, present));
   return { steps, faults };
 }
 

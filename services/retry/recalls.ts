@@ -147,10 +147,11 @@ export class Recalls {
   /** Starts the work that recalls need and no run does yet. */
   recheck(): void {
     if (!this.#works || this.#stopped) return;
+    const now = this.options.now();
+    // Also without a partition: the topic is read, and nothing else drops what is over.
+    const known = this.#log.open(now, this.#partitions).filter(({ running }) => !running);
     const partitions = this.#knownPartitions();
     if (partitions.length === 0) return;
-    const now = this.options.now();
-    const known = this.#log.open(now, this.#partitions).filter(({ running }) => !running);
     this.#wakeAt(Math.min(...known.map(dueAt).filter((atMs) => atMs > now)), now);
     const due = known.filter(
       (each) =>

@@ -75,7 +75,9 @@ export class ConfigIndex {
       }
     } else if (record.kind === 'destination') {
       for (const source of (record.data as Destination).sources) {
-        this.#connected(source).delete(record.id);
+        const connected = this.#connected(source);
+        connected.delete(record.id);
+        if (connected.size === 0) this.#destinationsBySource.delete(source);
       }
     }
   }

@@ -12,7 +12,7 @@ import { WAYPOST } from '../auth/identities';
 import { type ConfigEntries } from '../config/config-entries';
 import { lockHealth, readFacts, saveHealth, troubled } from '../health/store';
 import { overNow } from './open-notices';
-import { addNotices, dueNotices, endNotices, knownNotices, makeDue, settleAlerts } from './store';
+import { dueNotices, knownNotices, settleAlerts, storeDecision } from './store';
 import { type Database, type Queries, type Transaction } from '../history/database';
 import { type History } from '../history/history';
 import { deadOf, openOf, partlyOf } from '../history/queries';
@@ -258,9 +258,7 @@ export class Alerts {
       return entry ? { id, version: entry.version } : [];
     });
     await saveHealth(queries, [...decision.health]);
-    await addNotices(queries, decision.raised);
-    await endNotices(queries, decision.ended);
-    await makeDue(queries, decision.due);
+    await storeDecision(queries, decision);
     return { raised: decision.raised, switchOff };
   }
 

@@ -1,6 +1,6 @@
 import { type Total } from '../../../shared/api/fields';
 import { compact } from '../../../shared/collections/defined';
-import { type DueNotice, type EndedNotice } from './decide';
+import { type Decision, type DueNotice, type EndedNotice } from './decide';
 import { type Notice } from './notice';
 import { databaseJson, type Database, type Queries, type Row } from '../history/database';
 import { allOf, behind, equalTo, parameters, whereOf } from '../history/filter';
@@ -14,6 +14,25 @@ import {
 
 /** Stores the decisions of alerts. */
 
+/** SQL: who changes several notices locks them in one order, so that no two wait for each other. */
+const IN_ORDER = 'order by id for update';
+
+/** Stores what begins and ends, and which alerts are due. */
+export async function storeDecision(
+  queries: Queries,
+  { raised, ended, due }: Pick<Decision, 'raised' | 'ended' | 'due'>,
+): Promise<void> {
+  const ids = [...ended, ...due].map(({ id }) => id);
+  await queries.query(
+    `select 1 from waypost.notices
+     where id in (select jsonb_array_elements_text($1::jsonb)) ${IN_ORDER}`,
+    [databaseJson(ids)],
+  );
+  await addNotices(queries, raised);
+  await endNotices(queries, ended);
+  await makeDue(queries, due);
+}
+
 export async function addNotices({ query }: Queries, notices: readonly Notice[]): Promise<void> {
   for (const notice of notices) {
     const { id, at, destination, kind, since, endedAt, alert, acknowledged: _, ...said } = notice;
@@ -25,7 +44,7 @@ export async function addNotices({ query }: Queries, notices: readonly Notice[])
   }
 }
 
-export async function makeDue({ query }: Queries, due: readonly DueNotice[]): Promise<void> {
+async function makeDue({ query }: Queries, due: readonly DueNotice[]): Promise<void> {
   for (const { id, ...said } of due) {
     await query(
       `update waypost.notices set alert = 'due', said = (said::jsonb || $2::jsonb)::text
@@ -79,10 +98,11 @@ export async function settleAlerts(
   alert: 'sent' | 'none',
 ): Promise<void> {
   await query(
-    `update waypost.notices set alert = $2
-     from jsonb_to_recordset($1::jsonb) as settled(id text, "endedAt" bigint)
-     where alert = 'due' and notices.id = settled.id
-       and notices.ended_at is not distinct from settled."endedAt"`,
+    `update waypost.notices set alert = $2 where id in (
+       select notices.id from waypost.notices
+       join jsonb_to_recordset($1::jsonb) as settled(id text, "endedAt" bigint)
+         on notices.id = settled.id and notices.ended_at is not distinct from settled."endedAt"
+       where alert = 'due' order by notices.id for update of notices)`,
     [databaseJson(notices.map(({ id, endedAt }) => ({ id, endedAt }))), alert],
   );
 }
@@ -146,9 +166,10 @@ export async function acknowledgeAll(
   acknowledged: NonNullable<Notice['acknowledged']>,
 ): Promise<string[]> {
   const rows = await query<{ id: string }>(
-    `update waypost.notices set acknowledged = $1 where acknowledged is null
-       and ($2::jsonb is null or id in (select jsonb_array_elements_text($2::jsonb)))
-       and ($3::text is null or said::jsonb ->> 'origin' = $3) returning id`,
+    `update waypost.notices set acknowledged = $1 where id in (
+       select id from waypost.notices where acknowledged is null
+         and ($2::jsonb is null or id in (select jsonb_array_elements_text($2::jsonb)))
+         and ($3::text is null or said::jsonb ->> 'origin' = $3) ${IN_ORDER}) returning id`,
     [
       databaseJson(acknowledged),
       which.ids === undefined ? null : databaseJson(which.ids),

@@ -49,7 +49,10 @@ export class ProfileStatus {
       from: 'beginning',
       batchMs: 100,
       onFatal,
-      onRecord: ({ value }) => this.#take(value?.toString()),
+      onRecord: ({ key, value }) => {
+        if (value) this.#take(value.toString());
+        else this.#forget(key?.toString() ?? '');
+      },
     });
     const read = () => void (this.caughtUp = true);
     this.#tail.caughtUp(CATCH_UP_MS).then(read, read);
@@ -119,8 +122,7 @@ export class ProfileStatus {
     };
   }
 
-  #take(value: string | undefined): void {
-    if (value === undefined) return;
+  #take(value: string): void {
     const said = read(value);
     if (!said) return;
     const partitions = this.#said.get(said.definition) ?? new Map<number, StatusValue>();
@@ -128,6 +130,14 @@ export class ProfileStatus {
     if (said.term < (partitions.get(said.partition)?.term ?? 0)) return;
     this.#said.set(said.definition, partitions.set(said.partition, said));
     this.onStatus(said);
+  }
+
+  /** The status of a deleted definition ends with a record without a value. */
+  #forget(key: string): void {
+    const [definition = '', partition] = key.split('/');
+    const partitions = this.#said.get(definition);
+    partitions?.delete(Number(partition));
+    if (partitions?.size === 0) this.#said.delete(definition);
   }
 }
 

@@ -120,13 +120,21 @@ export class SyncLog {
     return (config.audience(id) ?? config.computedTrait(id))?.data;
   }
 
-  /** Drops all but the last two rows of each definition: older ones no longer change. */
+  /**
+   * Drops all but the last two rows of each definition, since older ones no longer change, and what
+   * is known of deleted definitions.
+   */
   #forget(): void {
     const seen = new Map<string, number>();
     for (const [key, { definition }] of [...this.#rows].reverse()) {
       const count = (seen.get(definition) ?? 0) + 1;
       seen.set(definition, count);
-      if (count > 2 && !this.#changed.has(key)) this.#rows.delete(key);
+      const isOver = count > 2 || !this.#definition(definition);
+      if (isOver && !this.#changed.has(key)) this.#rows.delete(key);
+    }
+    for (const key of this.#added.keys()) {
+      const [definition = ''] = key.split(' ');
+      if (!this.#definition(definition)) this.#added.delete(key);
     }
   }
 }

@@ -189,6 +189,7 @@ export class EventBuffer {
       for (const entry of hidden) this.#account(kept, -1, -cost(entry));
       if (hidden.size > 0) kept.entries = kept.entries.filter((entry) => !hidden.has(entry));
     }
+    this.#dropEmpty();
   }
 
   #of(sources: readonly string[] | undefined): Entry[] {
@@ -217,6 +218,10 @@ export class EventBuffer {
     }
     // Drops half of it, so that the search does not run for each event.
     if (largest) this.#shorten(largest, Math.floor(largest.entries.length / 2));
+    this.#dropEmpty();
+  }
+
+  #dropEmpty(): void {
     for (const [source, { entries }] of this.#bySource) {
       if (entries.length === 0) this.#bySource.delete(source);
     }

@@ -71,12 +71,19 @@ export async function readVersions(
   );
 }
 
-/** Deletes the versions that were replaced before a time: no attempt of the history is as old. */
+/**
+ * Deletes the versions that were replaced before a time, since no attempt of the history is as old,
+ * and with its last version the health of a deleted destination.
+ */
 export async function dropVersions({ query }: Queries, sinceMs: number): Promise<void> {
   await query(
-    `delete from waypost.destination_versions v where (data is null and at < $1) or exists (
-       select 1 from waypost.destination_versions later
-       where later.destination = v.destination and later.version > v.version and later.at < $1)`,
+    `with dropped as (
+       delete from waypost.destination_versions v where (data is null and at < $1) or exists (
+         select 1 from waypost.destination_versions later
+         where later.destination = v.destination and later.version > v.version and later.at < $1)
+       returning destination, data)
+     delete from waypost.health
+     where destination in (select destination from dropped where data is null)`,
     [sinceMs],
   );
 }

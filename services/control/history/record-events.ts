@@ -58,14 +58,12 @@ export async function recordEvents(
     if (known) known.push(event);
     else byDelivery.set(event.delivery, [event]);
   }
-  // In this order all processes lock the rows.
   const deliveries = [...byDelivery.values()].sort(byTimeAndId);
   const write = async (unseen: boolean): Promise<Recorded> => {
     const { made, touched } = await makeParts(transaction, deliveries, parts);
     const counts = new CountSums();
-    const [first, later] = unseen ? split(deliveries) : [[], deliveries];
-    await add(transaction, first, counts);
-    for (const at of await change(transaction, later, counts)) {
+    const known = await lockRows(transaction, unseen ? deliveries.filter(mayExist) : deliveries);
+    for (const at of await writeRows(transaction, { deliveries, known }, counts)) {
       const name = partOf([...parts, ...made], at)?.name ?? '';
       touched.set(name, (touched.get(name) ?? 0) + 1);
     }
@@ -96,14 +94,9 @@ function byTimeAndId([one]: DeliveryEvent[], [other]: DeliveryEvent[]): number {
 
 const UNIQUE_VIOLATION = '23505';
 
-/** Separates the deliveries whose first event says that it is the first of all. */
-function split(
-  deliveries: DeliveryEvent[][],
-): [first: DeliveryEvent[][], later: DeliveryEvent[][]] {
-  const first: DeliveryEvent[][] = [];
-  const later: DeliveryEvent[][] = [];
-  for (const events of deliveries) (events[0] && isFirst(events[0]) ? first : later).push(events);
-  return [first, later];
+/** Returns whether the first of these events does not say that it is the first of all. */
+function mayExist([event]: readonly DeliveryEvent[]): boolean {
+  return !event || !isFirst(event);
 }
 
 /** @returns ms since 1970 */
@@ -135,25 +128,6 @@ function fold(
   return row;
 }
 
-/** @throws `23505` if one of the deliveries exists already */
-async function add(
-  transaction: Transaction,
-  deliveries: DeliveryEvent[][],
-  counts: CountSums,
-): Promise<void> {
-  const lines: string[] = [];
-  const responses: string[] = [];
-  for (const events of deliveries) {
-    const folded = fold(undefined, events, counts);
-    if (!folded) continue;
-    const { row, added } = moveResponses(undefined, folded);
-    lines.push(toCopy(row));
-    for (const response of added) responses.push(responseLine(response));
-  }
-  await copyLines(transaction, 'waypost.deliveries', COLUMNS, lines);
-  await copyLines(transaction, 'waypost.responses', RESPONSE_COLUMNS, responses);
-}
-
 async function copyLines(
   { copy }: Transaction,
   table: string,
@@ -163,17 +137,11 @@ async function copyLines(
   if (lines.length > 0) await copy(table, columns, `${lines.join('\n')}\n`);
 }
 
-/**
- * @returns the acceptance times of the updated rows
- * @throws `23505` if another process adds one of the deliveries at the same time
- */
-async function change(
-  transaction: Transaction,
-  deliveries: DeliveryEvent[][],
-  counts: CountSums,
-): Promise<number[]> {
-  if (deliveries.length === 0) return [];
-  const { query } = transaction;
+type RowsById = ReadonlyMap<string, DeliveryRow>;
+
+/** Locks the rows that exist, in the order of `byTimeAndId`. */
+async function lockRows({ query }: Queries, deliveries: DeliveryEvent[][]): Promise<RowsById> {
+  if (deliveries.length === 0) return new Map();
   const keys = deliveries.flatMap(([event]) =>
     event ? [{ accepted_at: acceptedAtIn(event), id: event.delivery }] : [],
   );
@@ -183,8 +151,21 @@ async function change(
      order by d.accepted_at, d.id for update of d`,
     [databaseJson(keys)],
   );
-  const known = new Map(found.map(fromColumns).map((row) => [row.id, row]));
-  const added: DeliveryRow[] = [];
+  return new Map(found.map(fromColumns).map((row) => [row.id, row]));
+}
+
+/**
+ * Adds and updates rows. All that exist are locked before the first is added, and both are done in
+ * one order: so two processes with events of the same deliveries never wait for each other.
+ * @returns the acceptance times of the updated rows
+ * @throws `23505` if one of the deliveries exists already, or another process adds it now
+ */
+async function writeRows(
+  transaction: Transaction,
+  { deliveries, known }: { deliveries: DeliveryEvent[][]; known: RowsById },
+  counts: CountSums,
+): Promise<number[]> {
+  const added: string[] = [];
   const updated: DeliveryRow[] = [];
   const responses: ResponseRow[] = [];
   const outdated: Omit<ResponseRow, 'text'>[] = [];
@@ -193,22 +174,20 @@ async function change(
     const folded = fold(before, events, counts);
     if (!folded || folded === before) continue;
     const moved = moveResponses(before, folded);
-    (before ? updated : added).push(moved.row);
+    if (before) updated.push(moved.row);
+    else added.push(toCopy(moved.row));
     responses.push(...moved.added);
     const { acceptedAt, id: delivery } = folded;
     outdated.push(...moved.removed.map((seq) => ({ acceptedAt, delivery, seq })));
   }
-  const insert = (rows: DeliveryRow[], onConflict: string) =>
-    query(
-      `insert into waypost.deliveries (${COLUMNS})
-       select ${COLUMNS} from jsonb_to_recordset($1::jsonb) as given(${COLUMN_TYPES}) ${onConflict}`,
-      [databaseJson(rows.map(toColumns))],
-    );
-  // Events of one delivery may be in two partitions, so another process may have added its row in
-  // the meantime.
-  if (added.length > 0) await insert(added, '');
+  await copyLines(transaction, 'waypost.deliveries', COLUMNS, added);
   if (updated.length > 0) {
-    await insert(updated, `on conflict (accepted_at, id) do update set ${COLUMN_UPDATES}`);
+    await transaction.query(
+      `insert into waypost.deliveries (${COLUMNS})
+       select ${COLUMNS} from jsonb_to_recordset($1::jsonb) as given(${COLUMN_TYPES})
+       on conflict (accepted_at, id) do update set ${COLUMN_UPDATES}`,
+      [databaseJson(updated.map(toColumns))],
+    );
   }
   await removeResponses(transaction, outdated);
   await copyLines(transaction, 'waypost.responses', RESPONSE_COLUMNS, responses.map(responseLine));

@@ -317,6 +317,19 @@ test('an import with ambiguous or unknown names is refused with a fault for each
   ]);
 });
 
+test('an import whose definitions would share a trait is refused before it changes anything', () => {
+  const members = { ...PROS, id: 'aud_2', name: 'Members' };
+  const faultsOf = (file: typeof FILE, here: Partial<typeof HERE>) =>
+    planImport(file, { ...HERE, ...here }, {}, false).faults;
+  expect(faultsOf(FILE, { audiences: [members] })).toEqual([
+    '"Pros" would use the trait pros, which "Members" already uses.',
+  ]);
+  const shared = toFile({ ...HERE, traits: [{ ...SPENT, key: 'pros' }] }, new Date(0));
+  expect(faultsOf(shared, { audiences: [], traits: [] })).toEqual([
+    expect.stringContaining('"Spent" would use the trait pros, which "Pros" already uses.'),
+  ]);
+});
+
 test('a renamed audience keeps its trait in another system', () => {
   const renamed = toFile({ ...HERE, audiences: [{ ...PROS, name: 'Professionals' }] }, new Date(0));
   expect(planImport(renamed, NOWHERE, SECRETS, false).steps[2]).toMatchObject({

@@ -7,6 +7,8 @@ import {
   throttles,
   works,
 } from '../../../tools/simulator/endpoint';
+import { DELETION_INVARIANTS } from '../../../tools/harness/deleted-users';
+import { STANDING_INVARIANTS } from '../../../tools/harness/standing-invariants';
 import { keeps } from '../../../tools/simulator/scenario';
 import { quiet } from '../../../tools/simulator/scenarios/quiet';
 import {
@@ -293,6 +295,19 @@ test.each(CASES)('%s', async (promise, sabotage, spec) => {
   expect(await broken(spec)).toEqual([]);
   sabotage();
   expect(await broken(spec)).toContain(promise);
+});
+
+test('each standing invariant has a sabotage', () => {
+  const checked = CASES.map(([promise]) => promise);
+  expect(checked).toEqual(
+    expect.arrayContaining([
+      ...STANDING_INVARIANTS,
+      ...DELETION_INVARIANTS,
+      'neither ended nor gone on',
+      'delivered, and not counted so',
+      'a row of the history twice',
+    ]),
+  );
 });
 
 function drop(record: OpenRecord): DispatchResult {

@@ -627,6 +627,34 @@ test('the overview shows the state of each destination', async () => {
   expect((await get('/overview')).data).toMatchObject([{ delivered: 0, retrying: 1 }]);
 });
 
+test.each([
+  [60, 1, 0],
+  [120, 1, 0],
+  [122, 2, 1],
+])('each figure until %i s counts to the end of that minute', async (seconds, delivered, dead) => {
+  const { id } = await control.destination();
+  await record(
+    anEvent({ delivery: 'dlv_1', destination: id }),
+    anEvent({ delivery: 'dlv_2', destination: id, at: at(121) }),
+    aDeath({ delivery: 'dlv_3', destination: id, at: at(121) }),
+  );
+  control.clock.now = new Date(at(600));
+  const span = `since=${at(0)}&until=${at(seconds)}`;
+  const overview = await get(`/overview?trend=true&${span}`);
+  const health = await get(`/destinations/${String(id)}/health?${span}`);
+  const [row] = overview.data;
+  const sumOf = (counts: number[]) => counts.reduce((sum, count) => sum + count, 0);
+  const inSteps = ({ series }: { series: { delivered: number; dead: number }[] }) => ({
+    delivered: sumOf(series.map((step) => step.delivered)),
+    dead: sumOf(series.map((step) => step.dead)),
+  });
+  for (const counted of [overview.totals, row, inSteps(overview), inSteps(health)]) {
+    expect(counted).toMatchObject({ delivered, dead });
+  }
+  expect(sumOf(row.trend.delivered)).toBe(delivered);
+  expect(row.lastDead === null).toBe(dead === 0);
+});
+
 test('the configuration still works while the history cannot be read', async () => {
   control = await controlUnderTest();
   for (const path of ['/deliveries', '/deliveries/dlv_1', '/overview']) {

@@ -44,6 +44,27 @@ test('jobs that have ended and facts that nobody repeats do not stay for ever', 
   expect([replays, facts]).toEqual([[{ id: 'active' }, { id: 'recent' }], [{ about: 'recent' }]]);
 });
 
+test('the health of a destination goes once its deletion is as old as the history', async () => {
+  const destination = async (id: string, deletedDaysAgo?: number) => {
+    await database.query(`insert into waypost.health values ($1, true, '{}')`, [id]);
+    const days = [40, ...(deletedDaysAgo === undefined ? [] : [deletedDaysAgo])];
+    for (const [version, ago] of days.entries()) {
+      await database.query('insert into waypost.destination_versions values ($1, $2, $3, $4)', [
+        id,
+        version,
+        NOW_MS - ago * DAY_MS,
+        version === 0 ? '{}' : null,
+      ]);
+    }
+  };
+  await destination('dst_here');
+  await destination('dst_recent', 29);
+  await destination('dst_old', 31);
+  await keepWithin(database, { forMs: 30 * DAY_MS, maxBytes: 1e9 }, NOW_MS);
+  const left = await database.query('select destination from waypost.health order by 1');
+  expect(left).toEqual([{ destination: 'dst_here' }, { destination: 'dst_recent' }]);
+});
+
 test('a deletion stays as a proof, and keeps out events as long as Kafka may have them', async () => {
   const deletion = (user: string, at: number) => ({
     id: `del_${user}`,

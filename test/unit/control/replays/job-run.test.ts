@@ -2,9 +2,11 @@ import { type Database } from '../../../../services/control/history/database';
 import { type Job, newJob } from '../../../../services/control/replays/job';
 import { deadDelivery, replayRecords } from '../../../../services/control/replays/candidates';
 import { JobRun, RateLimiter, type ReplayDeps } from '../../../../services/control/replays/job-run';
+import { Replays } from '../../../../services/control/replays/runner';
 import { LeasedJob } from '../../../../services/control/replays/leased-job';
 import { createEncryptor } from '../../../../shared/config/encryption';
 import { encodeDelivery } from '../../../../shared/model/delivery';
+import { defined } from '../../../../shared/collections/defined';
 import { createLog } from '../../../../shared/telemetry/log';
 import { START } from '../../../support/events';
 import { aDelivery, aDestination } from '../../../support/factories';
@@ -25,10 +27,11 @@ test('a rate of 2 a second allows a record each 500 ms by the given clock', asyn
 });
 
 /** A replay of one dead letter, whose process owns it. */
-async function setUp() {
+async function setUp(dead: { reason?: string; value?: string } = {}) {
   const memory = memoryLog();
-  const letter = encodeDelivery(aDelivery({ destinationId: 'dst_1' }));
-  memory.append([{ topic: 'webhooks.dead', key: 'dst_1:0', value: '{}', headers: letter }]);
+  const { reason, value = '{}' } = dead;
+  const headers = encodeDelivery(aDelivery({ destinationId: 'dst_1', ...defined({ reason }) }));
+  memory.append([{ topic: 'webhooks.dead', key: 'dst_1:0', value, headers }]);
   const world = {
     steadyMs: 0,
     isOwner: true,
@@ -85,7 +88,8 @@ async function setUp() {
   const job: Job = { ...newJob(wanted, made), status: 'running', pass: 'running' };
   const leased = new LeasedJob(job, options);
   const due = () => memory.records('webhooks.due').map(({ headers }) => headers.delivery);
-  return { memory, world, leased, due, run: () => new JobRun(leased, options).toEnd() };
+  const run = () => new JobRun(leased, options).toEnd();
+  return { memory, world, options, scope, leased, due, run };
 }
 
 test('a process that is stopped while it makes records sends none of them afterwards', async () => {
@@ -132,4 +136,33 @@ test('an event without its record is sent again, also if the first renewal takes
   };
   await run();
   expect(due()).toEqual(['dlv_1']);
+});
+
+test('a dead letter whose message is gone is not counted as sent', async () => {
+  const value = JSON.stringify({ record: { partition: 0, offset: 0 } });
+  const { leased, due, run } = await setUp({ reason: 'render_failed', value });
+  await run();
+  const { status, sent } = leased.job;
+  expect([status, sent, due()]).toEqual(['done', 0, []]);
+});
+
+test('a replay from a time on reads calls whose ingest had a clock ahead of the brokers', async () => {
+  const { memory, options, scope } = await setUp();
+  const from = START - 600_000;
+  const clock = jest.spyOn(Date, 'now');
+  // Appended earlier by the brokers' clock, and accepted after `from` by that of ingest.
+  for (const appendedAt of [from - 60_000, from - 9_000, from]) {
+    clock.mockReturnValue(appendedAt);
+    memory.append([{ topic: 'messages', key: null, value: '{}' }]);
+  }
+  clock.mockRestore();
+  const replays = new Replays({ ...options, isOnlyProcess: true });
+  const wanted = {
+    scope: { ...scope, origin: 'messages' as const, from },
+    preview: true,
+    maxPerSecond: 1_000,
+  };
+  const { places } = await replays.start(wanted, 'rpl_2');
+  await replays.stop();
+  expect(places).toMatchObject([{ partition: 0, low: 1 }]);
 });

@@ -1,0 +1,158 @@
+import { type Database, type Transaction } from '../../services/control/history/database';
+import { newNotice } from '../../services/control/alerts/notice';
+import { acknowledgeAll, storeDecision } from '../../services/control/alerts/store';
+import { migrate } from '../../services/control/history/schema';
+import { openPostgres } from '../../services/control/history/postgres';
+import { type TablePartition } from '../../services/control/history/table-partitions';
+import { type DeliveryEvent } from '../../shared/model/attempt-events';
+import { dropDeliveries, freezer, type PostgresServer, postgresServer } from '../support/database';
+import { eventually } from '../support/eventually';
+import { aFailure, anEvent } from '../support/events';
+import { storeEvents } from '../support/store-events';
+
+/**
+ * Processes that write the history at the same time: a delivery may have events in two partitions
+ * of `attempts`, which two processes read.
+ */
+
+let server: PostgresServer;
+let one: Database;
+let other: Database;
+let third: Database;
+let watch: Database;
+let parts: TablePartition[] = [];
+beforeAll(async () => {
+  server = await postgresServer();
+  const open = () => openPostgres(server.url);
+  [one, other, third, watch] = await Promise.all([open(), open(), open(), open()]);
+  await migrate(one);
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([one, other, third, watch].map((database) => database.close()));
+  await server.stop();
+});
+beforeEach(async () => {
+  await dropDeliveries(one);
+  parts = [];
+  await storeEvents(one, [aFailure({ delivery: 'known' })], parts);
+});
+
+/** Waits until so many processes wait for a lock. */
+const waiting = (count: number) =>
+  eventually(async () => {
+    const [row] = await watch.query<{ count: number }>(
+      'select count(distinct pid)::int as count from pg_locks where not granted',
+    );
+    expect(row?.count).toBe(count);
+  });
+const later = (delivery: string) => aFailure({ delivery, n: 2, hop: 1 });
+const made = async () => {
+  const rows = await one.query<{ id: string; made: number }>(
+    'select id, made from waypost.deliveries order by id',
+  );
+  return rows.map(({ id, made: attempts }) => `${id} ${String(attempts)}`);
+};
+
+/** Does this work in a transaction that stays open. @returns what undoes it */
+async function holding(work: (transaction: Transaction) => Promise<unknown>) {
+  const { freeze, frozen, thaw } = freezer();
+  const ended = third
+    .transaction(async (transaction) => {
+      await work(transaction);
+      await freeze();
+      throw new Error('undone');
+    })
+    .catch(() => undefined);
+  await frozen;
+  return async () => {
+    thaw();
+    await ended;
+  };
+}
+
+test.each<[string, (delivery: string) => DeliveryEvent]>([
+  ['new', (delivery) => anEvent({ delivery, n: 1 })],
+  ['known', later],
+])('two processes write %s rows that their events have in opposite orders', async (kind, event) => {
+  const ids = ['a', 'm', 'z'];
+  const events = ids.map(event);
+  if (kind === 'known') {
+    await storeEvents(
+      one,
+      ids.map((delivery) => aFailure({ delivery })),
+      parts,
+    );
+  }
+  const undo = await holding((transaction) =>
+    kind === 'known'
+      ? transaction.query(`select 1 from waypost.deliveries where id = 'm' for update`)
+      : storeEvents(
+          { ...third, transaction: (work) => work(transaction) },
+          [event('m')],
+          [...parts],
+        ),
+  );
+  const writes = [storeEvents(one, events.toReversed(), [...parts])];
+  await waiting(1);
+  writes.push(storeEvents(other, events, [...parts]));
+  await waiting(2);
+  await undo();
+  await Promise.all(writes);
+  const attempts = kind === 'known' ? 2 : 1;
+  expect(await made()).toEqual([...ids.map((id) => `${id} ${String(attempts)}`), 'known 1'].sort());
+});
+
+test('two processes have events of a delivery that both know and of one that neither knows', async () => {
+  const { freeze, frozen, thaw } = freezer();
+  const pausing: Database = {
+    ...one,
+    transaction: (work) =>
+      one.transaction((transaction) =>
+        work({
+          ...transaction,
+          copy: async (table, columns, rows) => {
+            await transaction.copy(table, columns, rows);
+            if (table === 'waypost.deliveries') await freeze();
+          },
+        }),
+      ),
+  };
+  const first = aFailure({ delivery: 'new' });
+  const writes = [storeEvents(pausing, [first, later('known')], [...parts])];
+  await frozen;
+  writes.push(storeEvents(other, [later('new'), later('known')], [...parts]));
+  await waiting(1);
+  thaw();
+  await Promise.all(writes);
+  expect(await made()).toEqual(['known 2', 'new 2']);
+});
+
+test('notices are acknowledged while alerts end them in another order', async () => {
+  const about = { kind: 'failing' as const, name: '', since: 0, at: 0, error: null };
+  const raised = ['a', 'm', 'z'].map((id) => ({
+    ...newNotice({ ...about, destination: id }, 0),
+    id,
+  }));
+  const decision = { raised: [], ended: [], due: [] };
+  await storeDecision(one, { ...decision, raised });
+  const ended = raised.map(({ id }) => {
+    return { id, endedAt: 1, alert: 'none' as const, followedBy: null };
+  });
+  const undo = await holding(({ query }) =>
+    query(`select 1 from waypost.notices where id = 'm' for update`),
+  );
+  const writes: Promise<unknown>[] = [
+    one.transaction((queries) =>
+      storeDecision(queries, { ...decision, ended: ended.toReversed() }),
+    ),
+  ];
+  await waiting(1);
+  writes.push(acknowledgeAll(other, {}, { at: 2, by: { id: 'tok_1', name: 'Kim' } }));
+  await waiting(2);
+  await undo();
+  await Promise.all(writes);
+  const left = await one.query(
+    'select 1 from waypost.notices where ended_at is null or acknowledged is null',
+  );
+  expect(left).toEqual([]);
+});
