@@ -1,5 +1,4 @@
-import '@mantine/core/styles.css';
-import '@mantine/charts/styles.css';
+import './component-styles';
 import './tokens.css';
 import './style.css';
 import { StrictMode } from 'react';
