@@ -1,5 +1,5 @@
 import { Stack, Text } from '@mantine/core';
-import { type ReactNode } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { type Calls, type Overview as Response } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { causeOf, needsAttention, pendingOf } from '../../../shared/model/attention';
@@ -18,9 +18,9 @@ import { useMay } from '../lib/session';
 import { spanNamed, USUAL_SPAN_NAME } from '../lib/spans';
 import { EntryFilter } from '../ui/entry-picker';
 import { type Filters, useFilters } from '../ui/filters';
+import { Charts } from '../ui/lazy-charts';
 import { SpanChoice } from '../ui/span-choice';
 import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
-import { Charts } from '../ui/time-charts';
 import { Tile } from '../ui/tile';
 import {
   Counted,
@@ -33,6 +33,7 @@ import {
   Table,
   TextLink,
   Unread,
+  Waiting,
   When,
 } from '../ui/ui';
 import { Checklist } from './checklist';
@@ -138,14 +139,16 @@ function Loaded({ overview, calls, only, zoom, onZoom }: Props) {
       <Checklist />
       <NeedsAttention of={shown.filter(needsAttention)} range={range} />
       <Tiles of={overview} rows={shown} only={only} range={range} endMs={endMs} />
-      <Charts
-        overview={overview}
-        calls={calls}
-        only={only}
-        until={zoom?.until}
-        endMs={endMs}
-        onZoom={onZoom}
-      />
+      <Suspense fallback={<Waiting for={text.ui.timeCharts.theCharts} />}>
+        <Charts
+          overview={overview}
+          calls={calls}
+          only={only}
+          until={zoom?.until}
+          endMs={endMs}
+          onZoom={onZoom}
+        />
+      </Suspense>
       <PerDestination of={shown} all={overview.destinations} range={range} />
     </Stack>
   );
