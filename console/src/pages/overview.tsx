@@ -263,6 +263,9 @@ interface RowsProps {
   range: CountedTime;
 }
 
+/** More rows belong on the page of the destinations, which is searched and sorted. */
+const MOST_ROWS = 20;
+
 /** Whoever loses events first, then whoever waits: the API sorts them. */
 function NeedsAttention({ of: rows, range }: RowsProps) {
   if (rows.length === 0) return null;
@@ -281,10 +284,16 @@ function NeedsAttention({ of: rows, range }: RowsProps) {
           number(words.actions),
         ]}
       >
-        {rows.map((row) => (
+        {rows.slice(0, MOST_ROWS).map((row) => (
           <Attention key={row.destination} of={row} range={range} />
         ))}
       </Table>
+      {rows.length > MOST_ROWS && (
+        <Text size="sm" className="below">
+          {words.onlyUrgent(count(MOST_ROWS))}{' '}
+          <TextLink to="/destinations?sort=-dead">{words.allDestinations}</TextLink>
+        </Text>
+      )}
     </div>
   );
 }
@@ -349,9 +358,6 @@ function Why({ of: row, since }: { of: Row; since: string }) {
     }
   }
 }
-
-/** More rows belong on the page of the destinations, which is searched and sorted. */
-const MOST_ROWS = 20;
 
 function PerDestination({ of: rows, all, range }: RowsProps & { all: number }) {
   const shown = rows.slice(0, MOST_ROWS);
