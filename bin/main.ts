@@ -1,5 +1,6 @@
 import { distrustRoots } from '../shared/runtime/distrusted-roots';
 import { AppError } from '../shared/runtime/errors';
+import { SERVICE_USAGE } from './service-list';
 
 /**
  * The commands of one machine: `start [--together]`, `demo [--once]`, `service <name> …`; and of
@@ -8,12 +9,12 @@ import { AppError } from '../shared/runtime/errors';
  */
 
 const USAGE =
-  'Usage: npm start [-- --together] | npm run demo [-- --once] | ' +
-  'npm run service -- ingest|router|delivery|retry|audiences|control … | all | topics | secrets';
+  'Usage: start [--together] | demo [--once] | service NAME …, in a clone as ' +
+  '`npm start -- --together`, `npm run demo` or `npm run service -- NAME`';
 
 async function main([command = '', ...args]: string[]): Promise<void> {
   if ([command, ...args].includes('--help')) {
-    process.stdout.write(`${USAGE}\n`);
+    process.stdout.write(`${command === 'service' ? SERVICE_USAGE : USAGE}\n`);
     return;
   }
   switch (command) {
@@ -51,11 +52,13 @@ async function main([command = '', ...args]: string[]): Promise<void> {
 
 /**
  * Returns which options were given.
- * @throws AppError with the usage if one of them is unknown
+ * @throws AppError `cannot_start` if one of them is unknown
  */
 function optionsOf(args: readonly string[], known: readonly string[]): (name: string) => boolean {
   const wrong = args.find((arg) => !known.includes(arg));
-  if (wrong !== undefined) throw new AppError('cannot_start', `Unknown option: ${wrong}. ${USAGE}`);
+  if (wrong !== undefined) {
+    throw new AppError('cannot_start', `Unknown option: ${wrong}. See --help`);
+  }
   return (name) => args.includes(name);
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { AppError } from '../shared/runtime/errors';
 import { loadSettings, type Settings } from '../shared/runtime/settings';
-import { SERVICES, serviceMain, type ServiceName } from './service-list';
+import { SERVICE_USAGE, SERVICES, serviceMain, type ServiceName } from './service-list';
 import { neededSecrets } from '../dev/process-environment';
 import { copyKey, localSecrets, type Secrets, storedSecrets } from '../dev/secrets';
 
@@ -55,11 +55,7 @@ function servicesOf(args: readonly string[]): ServiceName[] {
   if (args.length === 0 || unknown.length > 0) {
     const given =
       unknown[0] === undefined ? 'No service was named' : `There is no service "${unknown[0]}"`;
-    throw new AppError(
-      'cannot_start',
-      `${given}. Name some of ${SERVICES.join(', ')}, or all of them: all. The other commands are ` +
-        'topics, secrets, config and check.',
-    );
+    throw new AppError('cannot_start', `${given}. ${SERVICE_USAGE}`);
   }
   return args.includes('all') ? [...SERVICES] : SERVICES.filter((each) => args.includes(each));
 }

@@ -19,6 +19,7 @@ import { DestinationPage } from './pages/destination';
 import { Destinations } from './pages/destinations';
 import { Lookup } from './pages/lookup';
 import { Notices } from './pages/notices';
+import { Overview } from './pages/overview';
 import { ReplayPage } from './pages/replay';
 import { Replays } from './pages/replays';
 import { SignIn } from './pages/sign-in';
@@ -32,11 +33,6 @@ import { UnsavedProvider } from './ui/unsaved';
 import { text } from './texts';
 
 const words = text.shell.app;
-
-// The charts are most of the console's weight, and only one page needs them.
-const Overview = lazy(() =>
-  import('./pages/overview').then((module) => ({ default: module.Overview })),
-);
 
 // Only these pages need the code that reads and writes conditions.
 const Builder = {
@@ -181,7 +177,7 @@ function useGate() {
 function Pages() {
   return (
     <Routes>
-      <Route index element={<Later what={words.theOverview} page={<Overview />} />} />
+      <Route index element={<Overview />} />
       <Route path="connect/:id?/:step?" element={<Connect />} />
       <Route path="destinations" element={<Destinations />} />
       <Route path="destinations/:id/:tab?" element={<DestinationPage />} />

@@ -170,8 +170,7 @@ export function requireBrokers(settings: Settings): string[] {
   if (!settings.KAFKA_BROKERS || settings.KAFKA_BROKERS.length === 0) {
     throw new AppError(
       'bad_settings',
-      'KAFKA_BROKERS is not set. Give it the address of a Kafka broker (host:port), or run ' +
-        '`npm start`, which brings its own.',
+      'KAFKA_BROKERS is not set. Give it the address of a Kafka broker (host:port).',
     );
   }
   return settings.KAFKA_BROKERS;

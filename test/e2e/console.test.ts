@@ -729,11 +729,19 @@ story(
     'chosen by dragging or by keyboard',
   async () => {
     const { page } = tab;
+    // It dies at two destinations.
+    await stage.system.send(shop.writeKey, 'track', aTrack());
     await page.goto(at('/?span=1h'));
     await eventually(async () => expect(await page.locator('.charts figure').count()).toBe(4));
     await page.getByText(/^[1-9]\d* accepted, \d+ rejected/).waitFor();
     const chart = page.locator('figure').filter({ hasText: /^Deliveries/ });
     const shown = page.locator('.charts [class*=tooltipLabel]');
+    const drawnIn = (title: RegExp) =>
+      page
+        .locator('figure')
+        .filter({ hasText: title })
+        .locator('[class*=tooltipItemName]')
+        .allTextContents();
     await eventually(async () => {
       const box = (await chart.locator('.recharts-wrapper').boundingBox())!;
       await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2);
@@ -741,6 +749,9 @@ story(
       const moments = await shown.allTextContents();
       expect(moments.length).toBeGreaterThan(1);
       expect(new Set(moments).size).toBe(1);
+      // What died has failed attempts too: in one stack it would count twice.
+      expect(await drawnIn(/^Deliveries/)).toEqual(['Delivered', 'Dead']);
+      expect(await drawnIn(/^Failed attempts/)).toEqual(['Failed attempts']);
     });
     const happened = page.getByRole('list', { name: 'Notices and changes' });
     await happened.getByRole('link').first().waitFor();
@@ -766,6 +777,25 @@ story(
     await page.getByLabel('Ended before').fill('2020-01-01T00:00');
     await page.getByText('Nothing matches').waitFor();
     await isGood();
+  },
+  MINUTES,
+);
+
+story(
+  'a part of a page whose file an upgrade has replaced comes with the new page',
+  async () => {
+    const { page } = tab;
+    await page.goto(at('/destinations'));
+    let isReplaced = true;
+    page.on('request', (request) => {
+      if (request.isNavigationRequest()) isReplaced = false;
+    });
+    await page.route(/\/assets\/.*\.js$/, (route) =>
+      isReplaced ? route.fulfill({ status: 404 }) : route.continue(),
+    );
+    await page.getByRole('link', { name: 'CRM', exact: true }).click();
+    await page.locator('.charts figure').first().waitFor();
+    expect(page.url()).toBe(at(`/destinations/${hooks.crm.id}`));
   },
   MINUTES,
 );

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -34,8 +34,7 @@ let dir: string;
 let vendor: Server | undefined;
 beforeEach(() => {
   dir = folderOfAUser();
-  // The pages say how a reader comes to this command.
-  const command = `#!/bin/sh\nexec node ${ROOT}/dist/cli/main.js "$@"\n`;
+  const command = `#!/bin/sh\nexec ${commandOfAClone()} "$@"\n`;
   writeFileSync(join(dir, 'waypost'), command, { mode: 0o755 });
 });
 afterEach(() => {
@@ -59,6 +58,15 @@ const cliSettings = () => ({
   WAYPOST_TOKEN: stage.system.adminToken,
   PATH: `${dir}:${process.env.PATH!}`,
 });
+
+/**
+ * Returns the command that the pages give to a reader with a clone. It starts the command line itself:
+ * npx would take two seconds more each time, and outside the clone run a stranger's program.
+ */
+function commandOfAClone(): string {
+  const page = readFileSync(join(ROOT, 'docs/guide/cli.md'), 'utf8');
+  return /`alias waypost="(node [^"]*)"`/.exec(page)![1]!.replace('$PWD', ROOT);
+}
 
 function file(page: string, name: string, as: string): void {
   writeFileSync(join(dir, as), here(blockNamed(page, name)));

@@ -69,6 +69,8 @@ test('in npm run demo every call arrives signed, and the refused one is retried'
     expect.stringContaining('14 of 14 POSTs arrived, 14 with both'),
   ]);
   expect(demo.output()).toContain('came back: attempt 2, same webhook-id');
+  // It has ended: nobody can send it a call, or end it.
+  expect(demo.output()).not.toMatch(/Send a call yourself|Ctrl-C/);
 }, 600_000);
 
 test('an unknown option is refused, and --help starts nothing', async () => {
@@ -79,3 +81,19 @@ test('an unknown option is refused, and --help starts nothing', async () => {
   expect(await outcome('demo', '--help')).toEqual([0, 'Usage']);
   expect(await outcome('start', '--togther')).toEqual([1, 'Unknown option']);
 });
+
+test.each([
+  { args: ['--help'], code: 0, says: 'Name some of ingest, router' },
+  { args: [], code: 1, says: 'No service was named' },
+  { args: ['nothing'], code: 1, says: 'There is no service "nothing"' },
+  { args: ['router'], code: 1, says: 'KAFKA_BROKERS is not set' },
+])(
+  'the image, which has no npm scripts, answers $args without naming one',
+  async ({ args, code, says }) => {
+    const command = startSupervised(process.execPath, ['dist/bin/main.js', 'service', ...args], {
+      WAYPOST_DATA_DIR: dir,
+    });
+    expect([await command.exited, command.output()]).toEqual([code, expect.stringContaining(says)]);
+    expect(command.output()).not.toMatch(/\bnpm\b/);
+  },
+);

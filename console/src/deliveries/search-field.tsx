@@ -207,7 +207,7 @@ const KEY_WORDS: Readonly<Record<Key, string>> = words.keys;
 function useOptions(typed: string, fixed: Key | undefined): Option[] {
   const { open } = parseSearch(typed);
   const kind = kindOf(open?.key ?? '');
-  const entries = useEntriesWith(kind ?? 'sources', open?.value ?? '', kind !== undefined);
+  const entries = useEntriesWith(kind ?? 'sources', open?.value ?? '', kind !== undefined) ?? [];
   if (open === undefined) {
     const begun = typed.endsWith(' ') ? '' : (typed.split(/\s/).at(-1) ?? '').toLowerCase();
     return KEYS.filter((key) => key !== fixed && key.startsWith(begun)).map((key) => ({

@@ -1,11 +1,12 @@
 import { Stack } from '@mantine/core';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { type DestinationHealth } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { useRead } from '../lib/api';
 import { count, causeInWords, latency, perMinuteInWords, rateInWords } from '../lib/labels';
 import { everyStep, listOf, type Range, sinceOf } from '../lib/series';
 import { spanNamed, USUAL_SPAN_NAME } from '../lib/spans';
+import { DestinationCharts, StepTable } from '../ui/lazy-charts';
 import { Marks, useMarks } from '../ui/marks';
 import { SpanChoice } from '../ui/span-choice';
 import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
@@ -17,13 +18,6 @@ import { text } from '../texts';
 const words = text.destination.health;
 
 const LOOK_AGAIN_MS = 10_000;
-
-/** Half of the console's code is that of charts: a page that shows one loads it. */
-const charts = () => import('../ui/time-charts');
-const DestinationCharts = lazy(() =>
-  charts().then((module) => ({ default: module.DestinationCharts })),
-);
-const StepTable = lazy(() => charts().then((module) => ({ default: module.StepTable })));
 
 /**
  * The health of a destination: its state in words, its numbers over time, and its last attempts.
@@ -77,7 +71,7 @@ export function Health({ destination: id }: { destination: string }) {
       {read.data && (
         <div>
           <h2 className="unseen-head">{words.overTime}</h2>
-          <Suspense fallback={<Loading for={words.theCharts} />}>
+          <Suspense fallback={<Loading for={text.ui.timeCharts.theCharts} />}>
             <div className="charts three">
               <DestinationCharts
                 counted={read.data.data}

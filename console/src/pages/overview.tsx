@@ -1,5 +1,5 @@
 import { Stack, Text } from '@mantine/core';
-import { type ReactNode } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { type Calls, type Overview as Response } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { causeOf, needsAttention, pendingOf } from '../../../shared/model/attention';
@@ -18,9 +18,9 @@ import { useMay } from '../lib/session';
 import { spanNamed, USUAL_SPAN_NAME } from '../lib/spans';
 import { EntryFilter } from '../ui/entry-picker';
 import { type Filters, useFilters } from '../ui/filters';
+import { Charts } from '../ui/lazy-charts';
 import { SpanChoice } from '../ui/span-choice';
 import { BarSpark, LineSpark, ShareSpark } from '../ui/sparkline';
-import { Charts } from '../ui/time-charts';
 import { Tile } from '../ui/tile';
 import {
   Counted,
@@ -33,6 +33,7 @@ import {
   Table,
   TextLink,
   Unread,
+  Waiting,
   When,
 } from '../ui/ui';
 import { Checklist } from './checklist';
@@ -138,14 +139,16 @@ function Loaded({ overview, calls, only, zoom, onZoom }: Props) {
       <Checklist />
       <NeedsAttention of={shown.filter(needsAttention)} range={range} />
       <Tiles of={overview} rows={shown} only={only} range={range} endMs={endMs} />
-      <Charts
-        overview={overview}
-        calls={calls}
-        only={only}
-        until={zoom?.until}
-        endMs={endMs}
-        onZoom={onZoom}
-      />
+      <Suspense fallback={<Waiting for={text.ui.timeCharts.theCharts} />}>
+        <Charts
+          overview={overview}
+          calls={calls}
+          only={only}
+          until={zoom?.until}
+          endMs={endMs}
+          onZoom={onZoom}
+        />
+      </Suspense>
       <PerDestination of={shown} all={overview.destinations} range={range} />
     </Stack>
   );
@@ -260,6 +263,9 @@ interface RowsProps {
   range: CountedTime;
 }
 
+/** More rows belong on the page of the destinations, which is searched and sorted. */
+const MOST_ROWS = 20;
+
 /** Whoever loses events first, then whoever waits: the API sorts them. */
 function NeedsAttention({ of: rows, range }: RowsProps) {
   if (rows.length === 0) return null;
@@ -278,10 +284,16 @@ function NeedsAttention({ of: rows, range }: RowsProps) {
           number(words.actions),
         ]}
       >
-        {rows.map((row) => (
+        {rows.slice(0, MOST_ROWS).map((row) => (
           <Attention key={row.destination} of={row} range={range} />
         ))}
       </Table>
+      {rows.length > MOST_ROWS && (
+        <Text size="sm" className="below">
+          {words.onlyUrgent(count(MOST_ROWS))}{' '}
+          <TextLink to="/destinations?sort=-dead">{words.allDestinations}</TextLink>
+        </Text>
+      )}
     </div>
   );
 }
@@ -346,9 +358,6 @@ function Why({ of: row, since }: { of: Row; since: string }) {
     }
   }
 }
-
-/** More rows belong on the page of the destinations, which is searched and sorted. */
-const MOST_ROWS = 20;
 
 function PerDestination({ of: rows, all, range }: RowsProps & { all: number }) {
   const shown = rows.slice(0, MOST_ROWS);

@@ -181,7 +181,6 @@ export const destination = {
   health: {
     health: 'Health',
     theHealth: 'the health',
-    theCharts: 'the charts',
     overTime: 'Over time',
     lastError: (cause: ReactNode, when: ReactNode) => nodes`Last error: ${cause}, ${when}.`,
     successRate: 'Success rate',

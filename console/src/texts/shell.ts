@@ -5,7 +5,6 @@ export const shell = {
   app: {
     yourSession: 'your session',
     readSession: 'read your session',
-    theOverview: 'the overview',
     theBuilder: 'the builder',
     theAudience: 'the audience',
     theTrait: 'the trait',

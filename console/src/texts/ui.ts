@@ -15,6 +15,7 @@ export const ui = {
   },
   entryPicker: {
     search: 'Search by name or id',
+    searching: 'Searching …',
     nothingFound: 'Nothing found',
     clear: (label: string) => `Clear ${label}`,
   },
@@ -117,6 +118,7 @@ export const ui = {
     zoomOut: 'Zoom out',
   },
   timeCharts: {
+    theCharts: 'the charts',
     calls: 'calls',
     requests: (n: number) => counted(n, 'request'),
     overLimits: (limited: string) => `; ${limited} over the limit of a source`,

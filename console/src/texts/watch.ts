@@ -243,6 +243,7 @@ export const watch = {
     isPaused: 'somebody paused it',
     noAnswerInTime: 'its endpoint does not answer in time',
     endpointFails: 'its endpoint fails',
+    onlyUrgent: (shown: string) => `Only the ${shown} most urgent are shown.`,
     mostUrgent: (shown: string, all: string) =>
       `These ${shown} of ${all} destinations need attention most.`,
     allDestinations: 'Show all destinations',

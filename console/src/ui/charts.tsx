@@ -1,3 +1,4 @@
+import '@mantine/charts/styles.css';
 import { Text } from '@mantine/core';
 import { type ReactNode } from 'react';
 import { stepLabel, timeTicks } from '../lib/series';

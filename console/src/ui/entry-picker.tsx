@@ -13,8 +13,12 @@ const words = text.ui.entryPicker;
 const TYPING_MS = 200;
 const SHOWN = 20;
 
-/** Returns the entries whose name or id has the text. */
-export function useEntriesWith(kind: EntryKind, typed: string, enabled = true): Entry[] {
+/** Returns the entries whose name or id has the text; undefined: they are not read yet. */
+export function useEntriesWith(
+  kind: EntryKind,
+  typed: string,
+  enabled = true,
+): Entry[] | undefined {
   const [q] = useDebouncedValue(typed.trim(), TYPING_MS);
   const query = q === '' ? { limit: SHOWN } : { q, limit: SHOWN };
   const destinations = useRead(
@@ -27,7 +31,7 @@ export function useEntriesWith(kind: EntryKind, typed: string, enabled = true): 
     { query: { ...query, sort: 'name' } },
     { keep: true, enabled: enabled && kind === 'sources' },
   );
-  return (kind === 'sources' ? sources : destinations).data?.data.data ?? [];
+  return (kind === 'sources' ? sources : destinations).data?.data.data;
 }
 
 interface PickerProps {
@@ -45,10 +49,12 @@ interface PickerProps {
 export function EntryPicker(props: PickerProps) {
   const { kind, label, placeholder = words.search, value, onChange, hidesLabel = false } = props;
   const [typed, setTyped] = useState('');
+  // Most readers of a page choose nothing here.
+  const [isUsed, setUsed] = useState(false);
   const known = useEntries(kind, value === '' ? [] : [value]);
-  const found = useEntriesWith(kind, known.get(value)?.name === typed ? '' : typed);
+  const found = useEntriesWith(kind, known.get(value)?.name === typed ? '' : typed, isUsed);
   const chosen = value === '' ? [] : [{ value, label: known.get(value)?.name ?? value }];
-  const others = found
+  const others = (found ?? [])
     .filter(({ id }) => id !== value)
     .map(({ id, name }) => ({ value: id, label: name }));
   return (
@@ -58,7 +64,8 @@ export function EntryPicker(props: PickerProps) {
       searchable
       clearable
       clearButtonProps={{ 'aria-label': words.clear(label) }}
-      nothingFoundMessage={words.nothingFound}
+      nothingFoundMessage={found === undefined ? words.searching : words.nothingFound}
+      onFocus={() => setUsed(true)}
       data={[...chosen, ...others]}
       // The server has searched.
       filter={({ options }) => options}
@@ -113,7 +120,7 @@ export function EntriesPicker(props: EntriesProps) {
   const offers = props.offers ?? (() => true);
   const [typed, setTyped] = useState('');
   const known = useEntries(kind, value);
-  const found = useEntriesWith(kind, typed);
+  const found = useEntriesWith(kind, typed) ?? [];
   const chosen = value.map((id) => {
     const entry = known.get(id) ?? found.find((each) => each.id === id);
     return { value: id, label: entry ? nameOf(entry) : id };

@@ -34,9 +34,8 @@ function byDestination<T extends { destination: string }>(
   return (destination) => found.get(destination) ?? [];
 }
 
-/** The destinations that a query names, and destinations with trouble. */
+/** The destination that a query names, and destinations with trouble. */
 interface Chosen {
-  ids: readonly string[] | undefined;
   destination: string | undefined;
   /** ids with a dead letter in the span */
   dead: readonly string[];
@@ -54,8 +53,7 @@ interface Chosen {
  * and waiting deliveries. Off and paused destinations without a dead letter come last.
  */
 export function shownOf(all: readonly Destination[], chosen: Chosen): Destination[] {
-  const { ids, destination } = chosen;
-  if (ids) return all.filter(({ id }) => ids.includes(id));
+  const { destination } = chosen;
   if (all.length <= MOST_OVERVIEW_ROWS) return [...all];
   const named = ({ destination: id }: { destination: string }) => id;
   const signs = [

@@ -84,35 +84,28 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
       const span = countableSpan(spanOf(since, endMs), minutesFrom);
       const trendSpan = countableSpan(spanOf(since, endMs, TREND_STEPS), minutesFrom);
       const recentSpan = { sinceMs: nowMs - RECENT_MS, untilMs: nowMs };
-      const [open, dead, failed, troubled] = await Promise.all([
-        openDeliveries(database),
-        withSince(database, 'dead', span),
-        withSince(database, 'failed', recentSpan),
-        troubledIds(database),
-      ]);
-      const destinations = shownOf(all, {
-        ids,
-        destination,
-        dead,
-        open,
-        failed,
-        troubled,
-        circuits,
-      });
+      const open = await openDeliveries(database);
+      const named = ids && new Set(ids);
+      const destinations = named
+        ? all.filter(({ id }) => named.has(id))
+        : shownOf(all, {
+            destination,
+            dead: await withSince(database, 'dead', span),
+            open,
+            failed: await withSince(database, 'failed', recentSpan),
+            troubled: await troubledIds(database),
+            circuits,
+          });
       const shown = destinations.map(({ id }) => id);
-      const lost = new Set(dead);
-      const [counts, steps, recent, health, newest, trends] = await Promise.all([
+      const [counts, steps, recent, health, trends] = await Promise.all([
         countsBetween(database, span, shown),
         countsInSteps(database, { ...span, destination }),
         countsBetween(database, recentSpan, shown),
         healthOfSome(database, shown),
-        newestDead(
-          database,
-          span,
-          shown.filter((id) => lost.has(id)),
-        ),
         trend ? trendsInSteps(database, trendSpan, shown) : [],
       ]);
+      const lost = counts.filter((each) => each.dead > 0).map((each) => each.destination);
+      const newest = await newestDead(database, span, lost);
       const rows = byUrgency(
         rowsOf(destinations, {
           counts,

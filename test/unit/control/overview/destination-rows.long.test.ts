@@ -10,7 +10,6 @@ import { aCancellation, aDeath, anEvent, at, aUrl, aWait } from '../../../suppor
 import { storeEvents } from '../../../support/store-events';
 
 const NONE = {
-  ids: undefined,
   destination: undefined,
   dead: [],
   open: [],
