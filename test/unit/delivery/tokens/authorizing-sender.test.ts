@@ -60,7 +60,7 @@ const answered = (status: number, body: unknown): SendResult => ({
 const tokenOf = (value: string, more: object = {}) =>
   answered(200, { access_token: value, token_type: 'Bearer', expires_in: 100, ...more });
 
-function post(by = credentials()) {
+function post(by = credentials(), own: Partial<SendRequest> = {}) {
   const results: SendResult[] = [];
   const request = {
     origin: 'https://shop.example',
@@ -68,6 +68,7 @@ function post(by = credentials()) {
     headers: ['x-a', '1'],
     body: Buffer.from('{}'),
     credentials: by,
+    ...own,
   };
   sender.send(request, (result) => results.push(result));
   return results;
@@ -127,6 +128,16 @@ test('the client secret is in the form if set so, with scope, audience and param
     audience: 'shop',
     resource: 'r&d',
   });
+});
+
+test('the token of a webhook with another method is requested by POST, as RFC 6749 demands', () => {
+  const way = { timeoutMs: 3_000 };
+  post(credentials(), { ...way, method: 'PUT', signatureEntries: 2 });
+  const asked = answer('login', tokenOf('planted-a'));
+  expect(asked).toMatchObject(way);
+  expect(asked).not.toHaveProperty('method');
+  expect(asked).not.toHaveProperty('signatureEntries');
+  expect(answer('shop', answered(200, ''))).toMatchObject({ method: 'PUT' });
 });
 
 test('a token is refreshed while webhooks still use it', () => {
