@@ -320,6 +320,31 @@ test('a 401 without a new token spends the attempt and is retried', () => {
   expect(judged).toMatchObject({ classification: 'retry', signal: { kind: 'withdrawn' } });
 });
 
+test('a webhook that is not sent a second time after a 401 spends the attempt', () => {
+  const unsent: SendResult = {
+    ok: false,
+    durationMs: 1,
+    error: { code: 'proxy', message: 'it was not sent' },
+    stoodStill: true,
+    lostPermission: true,
+    withheld: { reason: 'proxy', waitMs: 1_000 },
+  };
+  const isPermitted = () => false;
+  const results = post(credentials(), { isPermitted });
+  const asked = answer('login', tokenOf('planted-a'));
+  // A token may be requested however late.
+  expect(asked).not.toHaveProperty('isPermitted');
+  expect(answer('shop', { ...unsent })).toMatchObject({ isPermitted });
+  expect(results).toMatchObject([{ lostPermission: true, withheld: { reason: 'proxy' } }]);
+  const again = post();
+  answer('shop', answered(401, ''));
+  answer('login', tokenOf('planted-b'));
+  answer('shop', { ...unsent });
+  expect(again).toMatchObject([{ ok: false, stoodStill: true }]);
+  expect(again[0]).not.toHaveProperty('lostPermission');
+  expect(again[0]).not.toHaveProperty('withheld');
+});
+
 test('a response that repeats the token is stored without it', () => {
   const results = post();
   answer('login', tokenOf('planted/a+b=='));
