@@ -48,6 +48,17 @@ export interface AttemptListener {
   disabled(endpoint: Endpoint, reason: 'gone' | 'asked', nowMs: number): void;
 }
 
+/**
+ * Time for which a permission holds, ms: far shorter than that after which a deletion holds
+ * everywhere (decisions/deletion.ts).
+ */
+const PERMITTED_MS = 100;
+/**
+ * Age at which a request is not sent any more, ms: receivers refuse a signature of five minutes ago,
+ * and a refusal would end the delivery. A token and a connection take less.
+ */
+const STALE_MS = 240_000;
+
 /** State that all attempts of a process share. */
 export class AttemptContext {
   readonly responses = new ResponseBudget();
@@ -73,6 +84,19 @@ export class AttemptContext {
     return delivery.type === 'delete'
       ? standingOfDelete(nowMs - delivery.acceptedAt, this.time.brokersMs() - appendedMs)
       : standingOf(delivery, this.options.deletions, nowMs);
+  }
+
+  /**
+   * Returns the permission of a request that was signed now. It holds for a moment, in which a
+   * request over a kept connection is written. The clock of the machine tells also that it slept.
+   * @param isPermitted asked again after that
+   */
+  permission(isPermitted: () => boolean): () => boolean {
+    const signedAt = this.time.wallMs();
+    return () => {
+      const ageMs = Math.abs(this.time.wallMs() - signedAt);
+      return ageMs < PERMITTED_MS || (ageMs < STALE_MS && isPermitted());
+    };
   }
 
   timing(): Timing {

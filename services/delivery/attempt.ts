@@ -18,7 +18,7 @@ import {
 } from './decisions/admission';
 import { type AttemptResult, concludeAttempt } from './decisions/disposition';
 import { halvedEvent, lateEvent } from './decisions/side-events';
-import { buildRequest, type Permit, sendRequest } from './destinations/build-request';
+import { buildRequest, isPermit, type Permit, sendRequest } from './destinations/build-request';
 import { type Endpoint } from './destinations/endpoint';
 import { type SendResult } from './http/exchange';
 import { judgeResponse, type JudgedResponse, judgeUnusable } from './http/judge-response';
@@ -386,7 +386,7 @@ class UrlRequest implements Job {
     const permit = isFresh
       ? this.attempt.permitAsAdmitted(this.endpoint)
       : this.attempt.permitNow(this.endpoint);
-    if (permit === undefined || permit === 'overdue') {
+    if (!isPermit(permit)) {
       this.#withdraw(permit === 'overdue');
       return;
     }
@@ -402,7 +402,12 @@ class UrlRequest implements Job {
       nowMs: this.context.time.wallMs(),
       traceparent,
     });
+    request.isPermitted = this.context.permission(() => isPermit(this.attempt.permitNow(endpoint)));
     sendRequest(this.context.sender, destination, request, (result) => {
+      if (!result.ok && result.lostPermission) {
+        this.#withdraw(false);
+        return;
+      }
       const signal = this.attempt.onResult(endpoint, traceparent, result);
       this.#freePlace(signal);
     });

@@ -11,12 +11,12 @@ import {
   type Consumption,
 } from '../../shared/kafka/port';
 import { clockNote, DUE, WEBHOOKS } from '../../shared/kafka/topics';
+import { readProcessLimits } from '../../shared/runtime/process-limits';
 import { runService } from '../../shared/runtime/run';
 import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';
 import { NameResolver } from './http/resolver';
 import { assemble } from './assemble';
 import { mostConnections, SOCKETS } from './tuning';
-import { readProcessLimits } from './process-limits';
 import { deliveryMetrics, observeDelivery } from './telemetry/metrics';
 import { certificateRecord } from './decisions/side-events';
 import { CertificateWatch } from './http/certificate-watch';

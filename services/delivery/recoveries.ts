@@ -11,7 +11,7 @@ import {
   type RecoveredReason,
 } from '../../shared/model/recall';
 import { type Clock } from './clock/clock';
-import { type Lookup } from './destinations/endpoint';
+import { type Endpoint, type Lookup } from './destinations/endpoint';
 import { type DeliveryInHand, type Disposition } from './decisions/disposition';
 import { type CircuitTransition, type LaneUrl } from './lanes/registry';
 
@@ -19,7 +19,7 @@ import { type CircuitTransition, type LaneUrl } from './lanes/registry';
  * Asks retry for deliveries that wait in tiers (shared/model/recall.ts):
  *
  * - for all that waited for something that is over: an endpoint, its token endpoint or its proxy has
- *   recovered, its URL was corrected, or a pause has ended
+ *   recovered; its URL, credentials or proxy were corrected; or a pause has ended
  * - while a circuit is open, for one that probes the endpoint from time to time: otherwise a quiet
  *   endpoint would be asked again only when a tier ends
  */
@@ -141,7 +141,7 @@ export class Recoveries {
   }
 
   /**
-   * A destination has changed: what waited for the end of its pause, or for a URL that it has in
+   * A destination has changed: what waited for the end of its pause, or for something that it has in
    * another form now, can be sent.
    * @param before undefined: this process had not used it
    */
@@ -154,10 +154,13 @@ export class Recoveries {
     }
     if (before?.kind !== 'open' || !isOn || after.destination.paused) return;
     if (before.destination.paused) this.recovered(after, 'paused');
-    for (const endpoint of has) {
-      const isNew = !had.some(({ hash }) => hash === endpoint.hash);
-      if (isNew) this.#ask(behind(endpoint, 'circuit_open'));
+    const isNew = (part: (endpoint: Endpoint) => string | undefined) => (endpoint: Endpoint) =>
+      !had.some((each) => part(each) === part(endpoint));
+    for (const endpoint of has.filter(isNew(({ hash }) => hash))) {
+      this.#ask(behind(endpoint, 'circuit_open'));
     }
+    if (has.some(isNew(({ auth }) => auth?.credentials?.key))) this.recovered(after, 'token');
+    if (has.some(isNew(({ proxy }) => proxy?.key))) this.recovered(after, 'proxy');
   }
 
   /** Ends its timers. Probes that were asked for go on. */
@@ -235,7 +238,7 @@ export class Recoveries {
   }
 }
 
-function endpointsOf(lookup: Lookup | undefined): readonly LaneUrl[] {
+function endpointsOf(lookup: Lookup | undefined): readonly Endpoint[] {
   return lookup?.kind === 'open' ? lookup.destination.endpoints : [];
 }
 

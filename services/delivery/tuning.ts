@@ -1,6 +1,6 @@
 import { LONGEST_ASKED_MS } from '../../shared/model/schedule';
+import { type ProcessLimits } from '../../shared/runtime/process-limits';
 import { type Limits } from './deliverer';
-import { type ProcessLimits } from './process-limits';
 import { type LaneOptions } from './lanes/lane-context';
 import { type SocketSharesOptions } from './lanes/socket-shares';
 

@@ -1,8 +1,8 @@
 import { type IncomingMessage } from 'node:http';
-import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { type Source } from '../../shared/model/config';
 import { addressKey, type ClientAddress } from '../../shared/runtime/client-address';
+import { readProcessLimits } from '../../shared/runtime/process-limits';
 import { FairShares, type Share } from '../../shared/collections/fair-shares';
 import { type Log } from '../../shared/telemetry/log';
 import { type HttpResponse, rateLimited } from './responses';
@@ -14,8 +14,8 @@ import { logThrottle } from '../../shared/runtime/load-limits';
  * concurrent requests and bodies. The same holds for the address of a request whose source is not
  * known, but a request with a valid key is never refused for its address.
  *
- * The budgets for these shares follow from the memory of the process. A stalled Kafka must lead to
- * 503 and not to an out-of-memory kill.
+ * The budgets for these shares follow from the memory and the open files of the process. A stalled
+ * Kafka must lead to 503 and not to an out-of-memory kill.
  */
 
 const LOG_INTERVAL_MS = 60_000;
@@ -149,11 +149,13 @@ export class Admission {
   }
 }
 
-export interface Memory {
+export interface Resources {
   /** limit of the container, or memory of the machine; bytes */
   limit: number;
   /** V8's limit on its heap, bytes */
   heap: number;
+  /** Infinity if unlimited or unknown */
+  openFiles: number;
 }
 
 export interface Budgets {
@@ -169,17 +171,15 @@ export interface Budgets {
 }
 
 const MB = 1024 * 1024;
+/** Files for anything but clients: brokers, probes, logs. */
+const OTHER_FILES = 200;
 
-/** Reads the memory limits of this process. */
-export function memoryOfProcess(): Memory {
-  // 0, or larger than any machine, without a cgroup limit.
-  const constrained = process.constrainedMemory();
-  const machine = totalmem();
-  const limit = constrained > 0 && constrained < machine ? constrained : machine;
-  return { limit, heap: Math.min(getHeapStatistics().heap_size_limit, limit) };
+export function resourcesOfProcess(): Resources {
+  const { memoryBytes: limit, openFiles } = readProcessLimits();
+  return { limit, heap: Math.min(getHeapStatistics().heap_size_limit, limit), openFiles };
 }
 
-export function budgetsOf({ limit, heap }: Memory): Budgets {
+export function budgetsOf({ limit, heap, openFiles }: Resources): Budgets {
   // Bodies are buffers outside the heap, like Node's code and the sockets' memory.
   const besideHeap = Math.max(limit - heap, limit / 8);
   const bodyBytes = between(besideHeap / 4, 4 * MB, 256 * MB);
@@ -191,7 +191,11 @@ export function budgetsOf({ limit, heap }: Memory): Budgets {
     unknownBodyBytes: bodyBytes / 4,
     // About 20 KB for request, response and the framework's objects, without bodies and records.
     requests: between(heap / (64 * 1024), 500, 5_000),
-    connections: between(heap / (32 * 1024), 1_000, 20_000),
+    // With the last files, brokers are reached again.
+    connections: Math.min(
+      between(heap / (32 * 1024), 1_000, 20_000),
+      Math.max(openFiles - OTHER_FILES, Math.ceil(openFiles / 2)),
+    ),
   };
 }
 

@@ -6,7 +6,7 @@ import { createApp } from './routes';
 import { type ClientAddress, createClientAddress } from '../../shared/runtime/client-address';
 import { createSources } from './write-key';
 import { createBodyReader } from './read-body';
-import { type Budgets, budgetsOf, memoryOfProcess, Admission } from './admission';
+import { type Budgets, budgetsOf, resourcesOfProcess, Admission } from './admission';
 import { createRequestHandler } from './handle-request';
 import { LargeBodies } from './large-bodies';
 import { LimitedCounts, type LimitSettings } from './rate-limits';
@@ -51,7 +51,7 @@ export interface IngestOptions {
   host: string;
   port: number;
   limits: LimitSettings;
-  /** default: from the memory of this process */
+  /** default: from the resources of this process */
   budgets?: Budgets;
   /** default: the socket's peer */
   clientAddress?: ClientAddress;
@@ -70,7 +70,7 @@ export interface IngestOptions {
 /** Starts the HTTP server. @throws AppError `cannot_start` if the port is not available */
 export async function startIngest(options: IngestOptions): Promise<IngestServer> {
   const { config, producer, log, limits } = options;
-  const { budgets = budgetsOf(memoryOfProcess()), responseDeadlineMs = RESPONSE_DEADLINE_MS } =
+  const { budgets = budgetsOf(resourcesOfProcess()), responseDeadlineMs = RESPONSE_DEADLINE_MS } =
     options;
   const { now = Date.now, largeBodies = new LargeBodies() } = options;
   const sources = createSources({ config, log, now });

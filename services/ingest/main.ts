@@ -2,7 +2,7 @@ import { createClientAddress } from '../../shared/runtime/client-address';
 import { type Health, notReadyReasons } from '../../shared/runtime/health';
 import { runService } from '../../shared/runtime/run';
 import { observeServer } from '../../shared/telemetry/http-server';
-import { budgetsOf, memoryOfProcess } from './admission';
+import { budgetsOf, resourcesOfProcess } from './admission';
 import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './assemble';
 
 /** The ingest service accepts calls over HTTP and answers once Kafka has stored them. */
@@ -12,7 +12,7 @@ runService('ingest', async ({ settings, log, connect, openConfig, onStop }) => {
   const health: Health = { notLive: () => [], notReady: () => (listening ? [] : ['starting']) };
   const kafka = await connect(health);
   const config = await openConfig();
-  const budgets = budgetsOf(memoryOfProcess());
+  const budgets = budgetsOf(resourcesOfProcess());
   const producer = await kafka.producer(producerOptions(budgets));
   onStop((deadlineMs) => producer.close(deadlineMs - serverMs(deadlineMs)));
   const server = await startIngest({

@@ -1,6 +1,7 @@
 import { type Admin } from 'kafkajs';
 import { withTimeout } from '../runtime/async';
 import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
+import { brokerClock } from './broker-clock';
 import { type FetchedRecord } from './protocol/batch';
 import { type PollLiveness } from '../runtime/health';
 import { KAFKA_METRICS as INFO } from './metric-info';
@@ -231,9 +232,9 @@ function lagOf(watched: Watched, topic: string): number {
   return lags.reduce((sum, lag) => sum + Math.max(0, lag), watched.without.get(topic)?.lag ?? 0);
 }
 
-/** Returns the age of the oldest unfinished record, seconds. */
+/** Returns the age of the oldest unfinished record, by the clock that has stamped it; seconds. */
 function ageOf(watched: Watched, topic: string): number {
-  const now = Date.now();
+  const now = brokerClock.brokersNow();
   const { oldestAtMs: unreadAtMs = now } = watched.without.get(topic) ?? {};
   return (
     Math.max(

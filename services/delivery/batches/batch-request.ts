@@ -12,6 +12,7 @@ import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { childTraceparent, isTraced } from '../../../shared/telemetry/trace';
 import {
   buildRequest,
+  isPermit,
   type Permit,
   type Rendered,
   sendRequest,
@@ -65,6 +66,8 @@ export interface BatchContext {
   lanes: { now(): number };
   time: Pick<Clock, 'wallMs' | 'agreedMs'>;
   responses: ResponseBudget;
+  /** as `AttemptContext.permission` */
+  permission(isPermitted: () => boolean): () => boolean;
 }
 
 /** The collection of the batches that wait. */
@@ -205,9 +208,8 @@ export class BatchRequest implements Job {
     const ready: Ready[] = [];
     for (const member of this.members) {
       const permit = member.owner.permitNow(member.endpoint);
-      if (permit === undefined || permit === 'overdue') {
-        this.#withdraw(member, permit === 'overdue');
-      } else if (fits(ready, permit, member)) ready.push({ member, permit });
+      if (!isPermit(permit)) this.#withdraw(member, permit === 'overdue');
+      else if (fits(ready, permit, member)) ready.push({ member, permit });
       else this.#withdraw(member, false);
     }
     const [first] = ready;
@@ -233,7 +235,8 @@ export class BatchRequest implements Job {
 
   #send(permit: Permit, ready: Ready[]): void {
     const { destination, endpoint } = permit;
-    const { sender, responses, time } = this.owner.context;
+    const { context } = this.owner;
+    const { sender, responses, time } = context;
     const members = ready.map(({ member }) => member);
     const id = `bat_${randomBytes(20).toString('base64url')}`;
     const first = members[0]?.owner.inHand.delivery.id ?? '';
@@ -254,7 +257,15 @@ export class BatchRequest implements Job {
       DELIVERIES_HEADER,
       members.map(({ owner }) => owner.inHand.delivery.id).join(','),
     );
+    request.isPermitted = context.permission(() =>
+      members.every(({ owner }) => isPermit(owner.permitNow(endpoint))),
+    );
     sendRequest(sender, destination, request, (result) => {
+      if (!result.ok && result.lostPermission) {
+        this.lane.freePlace(this, this.#now(), { kind: 'withdrawn' });
+        for (const { owner } of members) owner.onLeftOut(undefined, endpoint);
+        return;
+      }
       const size = members.length;
       const nowMs = time.agreedMs();
       const keep = responses.keepOf(endpoint.destinationId, this.urgent, nowMs);

@@ -16,6 +16,10 @@ export interface Permit {
   endpoint: Endpoint;
 }
 
+export function isPermit(permit: Permit | 'overdue' | undefined): permit is Permit {
+  return permit !== undefined && permit !== 'overdue';
+}
+
 /** Sends webhooks: an `AuthorizingSender`, or a test in its place. */
 export interface WebhookSender {
   /** Calls `done` once, never before it returns. */

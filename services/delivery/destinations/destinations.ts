@@ -20,6 +20,7 @@ import {
   USER_AGENT,
   requestTarget,
 } from '../../../shared/model/webhook-request';
+import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type Proxies } from '../http/proxies';
 import { secretTexts } from '../http/redact';
@@ -58,9 +59,20 @@ export class Destinations {
     const known = this.#opened.get(destinationId);
     // Versions may come again, if `config` was cut.
     if (known?.entry === entry) return known.lookup;
-    const lookup = this.#open(entry.data, entry.version);
+    const lookup = this.#openOrHold(entry.data, entry.version);
     this.#opened.set(destinationId, { entry, lookup });
     return lookup;
+  }
+
+  /** One destination that this build cannot use must not end the process, which sends to all. */
+  #openOrHold(destination: Destination, version: number): Lookup {
+    try {
+      return this.#open(destination, version);
+    } catch (error) {
+      const reason = messageOf(error);
+      this.log.error({ destination: destination.id, reason }, 'destination.unusable');
+      return { kind: 'unreadable' };
+    }
   }
 
   #open(destination: Destination, version: number): Lookup {

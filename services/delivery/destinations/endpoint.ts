@@ -62,7 +62,7 @@ export type Lookup =
   /** WAYPOST_SECRET_KEY of this process does not decrypt its secrets */
   | { kind: 'sealed'; version: number; why: string }
   /**
-   * its record in `config` cannot be read by this process: a newer Waypost wrote it, it is
+   * its record in `config` cannot be read or used by this process: a newer Waypost wrote it, it is
    * damaged, or no key of WAYPOST_SECRET_KEY authenticates it
    */
   | { kind: 'unreadable' };

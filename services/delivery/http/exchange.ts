@@ -55,6 +55,11 @@ export interface SendRequest {
   proxy?: Proxy;
   /** its OAuth2 token is added (tokens/authorizing-sender.ts) */
   credentials?: ClientCredentials;
+  /**
+   * Asked when the request is about to be written: it may have waited for a token, a name or a
+   * connection, also because this process stood still. Absent: it may be sent however late.
+   */
+  isPermitted?: () => boolean;
 }
 
 export type ResponseHeaders = Record<string, string | string[] | undefined>;
@@ -86,9 +91,15 @@ export type SendResult = (
   | { ok: true; response: EndpointResponse }
   /**
    * `stoodStill`: this process stalled, so the result says nothing of the endpoint; `withheld`: no
-   * attempt is spent
+   * attempt is spent; `lostPermission`: nothing was sent, because `isPermitted` returned false
    */
-  | { ok: false; error: UrlError; stoodStill?: boolean; withheld?: Refusal }
+  | {
+      ok: false;
+      error: UrlError;
+      stoodStill?: boolean;
+      withheld?: Refusal;
+      lostPermission?: boolean;
+    }
 ) & {
   durationMs: number;
   phases?: Phases;
@@ -101,6 +112,11 @@ export type SendResult = (
 // Shared instances: creating a stack trace is expensive (client.ts), and these are never read.
 const TOO_LATE = new Error('the deadline has passed');
 const TOO_LONG = new Error('the response is longer than the part that is kept');
+
+const UNPERMITTED: UrlError = {
+  code: 'connection',
+  message: 'it had to wait, and may not be sent any more',
+};
 
 /** The sender of all exchanges. */
 export interface ExchangeOwner {
@@ -169,7 +185,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The deadline passed while it waited for a connection: nothing may be sent any more.
+    if (!this.#ended && this.request.isPermitted?.() === false) this.#withdraw();
+    // Nothing may be sent any more, as when the deadline passed while it waited for a connection.
     if (this.#ended) controller.abort(TOO_LATE);
     this.connection.incoming.requestWritten();
     this.phase = 'headers';
@@ -339,6 +356,18 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
         withheld: error.code === 'proxy' && proxy ? proxy.gate.outage(origin) : undefined,
       }),
     });
+  }
+
+  /** If it is sent a second time, the endpoint may have got it: the attempt counts. */
+  #withdraw(): void {
+    const result: SendResult & { ok: false } = {
+      ok: false,
+      error: UNPERMITTED,
+      durationMs: this.#elapsed(),
+      stoodStill: true,
+    };
+    if (!this.#resent) result.lostPermission = true;
+    this.#end(result);
   }
 
   #elapsed(): number {

@@ -46,7 +46,15 @@ export function secretTexts(
  * mask.
  */
 export function formsOf(text: string): ReadonlySet<string> {
-  const forms = [text, decoded(text), encodeURIComponent(text), text.replaceAll('/', '\\/')];
+  const inJson = JSON.stringify(text).slice(1, -1);
+  const forms = [
+    text,
+    decoded(text),
+    encodeURIComponent(text),
+    inJson,
+    // As PHP writes JSON.
+    inJson.replaceAll('/', '\\/'),
+  ];
   return new Set(forms.filter(({ length }) => length >= LEAST_LENGTH));
 }
 

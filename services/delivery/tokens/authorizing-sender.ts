@@ -199,6 +199,11 @@ export class AuthorizingSender {
         this.#authorize(webhook);
         return;
       }
+      // After a 401, something was sent: the attempt counts.
+      if (!result.ok && webhook.isSecond) {
+        delete result.lostPermission;
+        delete result.withheld;
+      }
       this.#finish(webhook, result);
     });
   }

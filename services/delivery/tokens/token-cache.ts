@@ -42,7 +42,6 @@ export class TokenCache {
   #pauseMs = FIRST_PAUSE_MS;
   #insistedAt = -Infinity;
   #replacesRefused = false;
-  usedAt = 0;
 
   /** Returns the token if it may be used now. */
   usable(now: number): HeldToken | undefined {

@@ -1,19 +1,26 @@
-import { type SendRequest, type SendResult } from '../http/exchange';
+import { defined } from '../../../shared/collections/defined';
 import { type ClientCredentials } from '../http/client-credentials';
+import { type SendRequest, type SendResult } from '../http/exchange';
 
 /** The token request of a webhook, and its response (RFC 6749, section 5). Pure. */
 
 /**
- * Returns the request for a token. It goes the way of the webhook, with its timeout and its
+ * Returns the request for a token: a POST that goes the way of the webhook, with its timeout and its
  * certificate.
- * @param request of the webhook
  */
 export function tokenRequest(
-  request: SendRequest,
+  { timeoutMs, tls, proxy }: SendRequest,
   { origin, path, headers, body }: ClientCredentials,
 ): SendRequest {
-  const { credentials: _, ...way } = request;
-  return { ...way, origin, path, headers: [...headers], body };
+  return defined({
+    origin,
+    path,
+    headers: [...headers],
+    body,
+    timeoutMs,
+    tls,
+    proxy,
+  });
 }
 
 /** A token, or why there is none: the end of a sentence, without any secret. */

@@ -62,14 +62,17 @@ export async function connectLogs(client: KafkaJs, topic: string): Promise<LogBr
   return logsOf(brokers);
 }
 
-function logsOf(brokers: Brokers): LogBrokers {
-  const connections = new WeakMap<Wire, FetchConnection>();
+/** @param brokers opens wires, which are opened again after they were closed */
+export function logsOf(brokers: Pick<Brokers, 'metadata' | 'wireTo' | 'disconnect'>): LogBrokers {
+  /** by the socket of its wire */
+  const connections = new WeakMap<object, FetchConnection>();
   return {
     metadata: (topics) => brokers.metadata(topics),
     openFetches: async (node) => {
       const wire = await brokers.wireTo(node, FETCHES);
-      let connection = connections.get(wire);
-      if (!connection) connections.set(wire, (connection = fetchesOver(wire)));
+      const socket = wire.socket ?? wire;
+      let connection = connections.get(socket);
+      if (!connection) connections.set(socket, (connection = fetchesOver(wire, socket)));
       return connection;
     },
     listOffsets: async (node, places, atMs) => {
@@ -86,10 +89,10 @@ function logsOf(brokers: Brokers): LogBrokers {
   };
 }
 
-function fetchesOver(wire: Wire): FetchConnection {
+function fetchesOver(wire: Wire, socket: object): FetchConnection {
   return {
     get isOpen() {
-      return wire.isOpen;
+      return wire.isOpen && wire.socket === socket;
     },
     fetch: (input: FetchInput, done) => {
       const write: Write = (to) => writeFetch(to, input);

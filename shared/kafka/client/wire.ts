@@ -110,6 +110,11 @@ export class Wire {
     return this.connection.isConnected() && this.#closing === undefined;
   }
 
+  /** Another object each time that it was opened. */
+  get socket(): object | null {
+    return this.connection.socket;
+  }
+
   /** Connects and logs in, if need be. @throws an error of kafkajs */
   open(): Promise<void> {
     return (this.#opening ??= this.#open().finally(() => (this.#opening = undefined)));

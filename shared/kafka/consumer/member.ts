@@ -1,5 +1,6 @@
 import { backoff } from '../../runtime/async';
 import { messageOf } from '../../runtime/errors';
+import { logThrottle } from '../../runtime/load-limits';
 import { type Log } from '../../telemetry/log';
 import { ERROR, KafkaError } from '../protocol/error-codes';
 import {
@@ -25,6 +26,9 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 /** A broker that starts refuses some times in a row. */
 const WARN_EVERY = 10;
+/** A refusal of heartbeats or commits may last, and they are sent several times a second. */
+const LOG_EVERY_MS = 60_000;
+const LOGGED_CODES = 100;
 const ROUND_AGAIN: ReadonlySet<number> = new Set([ERROR.rebalancing, ERROR.illegalGeneration]);
 const NOT_A_WARNING: ReadonlySet<number> = new Set([
   ERROR.coordinatorLoading,
@@ -70,6 +74,7 @@ export class Member {
   #rounds: Promise<void> | undefined;
   #isBeating = false;
   #left = false;
+  readonly #mayLog = logThrottle(LOG_EVERY_MS, LOGGED_CODES);
 
   constructor(private readonly parts: MemberParts) {}
 
@@ -150,7 +155,7 @@ export class Member {
       this.#lost();
       return this.join();
     }
-    if (!NOT_A_WARNING.has(errorCode)) {
+    if (!NOT_A_WARNING.has(errorCode) && this.#mayLog(String(errorCode))) {
       this.parts.log.warn({ group: this.parts.groupId, errorCode }, 'group.refused');
     }
   }

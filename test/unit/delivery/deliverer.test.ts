@@ -49,7 +49,11 @@ class Story {
   readonly deliverer: Deliverer;
   answers: Answers = () => 200;
   /** requests that wait for their response */
-  readonly open: { path: string; answer: (result: SendResult) => void }[] = [];
+  readonly open: {
+    path: string;
+    isPermitted: () => boolean;
+    answer: (result: SendResult) => void;
+  }[] = [];
   /** false: responses come immediately; true: when the story answers them */
   patient = false;
   /** how far the brokers' clock is ahead of the time on which processes agree, ms */
@@ -194,7 +198,8 @@ class Story {
   #send({ path, ...rest }: SendRequest, done: (result: SendResult) => void): void {
     this.sent.push({ path, at: Date.now() - START, headers: rest.headers });
     const said = this.answers({ path, ...rest });
-    if (this.patient) this.open.push({ path, answer: done });
+    const isPermitted = rest.isPermitted ?? (() => true);
+    if (this.patient) this.open.push({ path, isPermitted, answer: done });
     else queueMicrotask(() => done(resultOf(said)));
   }
 
@@ -1125,6 +1130,66 @@ describe('deletions of users', () => {
     }
     expect(story.sent.length).toBeGreaterThan(sentBefore);
     expect(ends()).toEqual([[`dlv_${String(ceiling + 1)}`, 'user_deleted']]);
+  });
+
+  const NOT_SENT: SendResult = {
+    ok: false,
+    error: { code: 'connection', message: 'not sent' },
+    durationMs: 1,
+    lostPermission: true,
+  };
+
+  test('a call that waits for its connection is cancelled instead of sent', async () => {
+    story.patient = true;
+    await story.take({ userId: 'kim' });
+    const [request] = story.open;
+    await story.pass(1);
+    forget('kim');
+    // It was permitted in this moment.
+    expect(request!.isPermitted()).toBe(true);
+    await story.pass(100);
+    expect(request!.isPermitted()).toBe(false);
+    request!.answer(NOT_SENT);
+    await settle();
+    expect(ends()).toEqual([['dlv_0', 'user_deleted']]);
+    expect(story.events('attempt')).toEqual([]);
+    expect(story.done).toEqual([0]);
+  });
+
+  test('a call that waited for its connection while the process stood still waits for deletions', async () => {
+    story.patient = true;
+    await story.take({ userId: 'kim' });
+    await story.take();
+    const standstillMs = 60_000;
+    jest.setSystemTime(Date.now() + standstillMs);
+    story.deletions.ageMs = standstillMs;
+    const [ofKim, ofNobody] = story.open.splice(0);
+    expect([ofKim!.isPermitted(), ofNobody!.isPermitted()]).toEqual([false, true]);
+    ofKim!.answer(NOT_SENT);
+    await settle();
+    expect(story.open).toEqual([]);
+    story.deletions.ageMs = 0;
+    await decideAgain();
+    expect(story.open).toHaveLength(1);
+    story.open[0]!.answer(resultOf(200));
+    ofNobody!.answer(resultOf(200));
+    await story.pass(GATHER_MS);
+    expect(story.done.sort()).toEqual([0, 1]);
+  });
+
+  test('a request that waited for minutes while the process stood still is signed anew', async () => {
+    story.patient = true;
+    await story.take();
+    jest.setSystemTime(Date.now() + 300_000);
+    const [late] = story.open.splice(0);
+    expect(late!.isPermitted()).toBe(false);
+    late!.answer(NOT_SENT);
+    await settle();
+    const { headers, at } = story.sent[1]!;
+    const signedAt = Number(headers[headers.indexOf('webhook-timestamp') + 1]);
+    expect(signedAt).toBe(Math.floor((START + at) / 1_000));
+    expect(story.open[0]!.isPermitted()).toBe(true);
+    expect(story.events('attempt')).toEqual([]);
   });
 
   test('later calls, calls of others and of other sources are sent', async () => {

@@ -6,7 +6,12 @@ import {
   type DeliveryInHand,
   type Disposition,
 } from '../../../services/delivery/decisions/disposition';
+import { clientCredentials } from '../../../services/delivery/http/client-credentials';
+import { Proxies } from '../../../services/delivery/http/proxies';
+import { defined } from '../../../shared/collections/defined';
+import { type OAuth2 } from '../../../shared/model/endpoint-auth';
 import { type Predicate } from '../../../shared/model/recall';
+import { createLog } from '../../../shared/telemetry/log';
 import { anEndpoint } from '../../support/factories';
 import { recordingProducer } from '../../support/fakes';
 import { ProcessTime } from '../../../tools/simulator/process-time';
@@ -25,6 +30,22 @@ function lookupOf(
   };
 }
 const LOOKUP = lookupOf({});
+const withAuth = (clientId: string) => {
+  const oauth2: OAuth2<string> = {
+    type: 'oauth2',
+    tokenUrl: 'https://login.example/token',
+    tokenOrigin: 'https://login.example',
+    clientId,
+    clientSecret: 'secret',
+  };
+  const credentials = clientCredentials(oauth2, { destination: 'dst', tlsId: undefined });
+  return lookupOf({}, { auth: { credentials } });
+};
+const behindProxy = (address: string) => {
+  const proxies = new Proxies({ usual: undefined, now: () => 0, log: createLog('test', 'silent') });
+  const proxy = proxies.of({ address }, () => '');
+  return lookupOf({}, defined({ proxy }));
+};
 
 function setUp(owns = (key: string) => key !== 'dst:3') {
   const agenda = new Agenda();
@@ -214,7 +235,25 @@ test.each<[string, Lookup | undefined, Lookup, Predicate[]]>([
     LOOKUP,
     [{ destination: 'dst', reason: 'paused' }],
   ],
-  ['a change beside asks for nothing', LOOKUP, lookupOf({}), []],
+  ['a change beside asks for nothing', withAuth('id'), withAuth('id'), []],
+  [
+    'corrected credentials ask for what waited for a token',
+    withAuth('wrong'),
+    withAuth('id'),
+    [{ destination: 'dst', reason: 'token' }],
+  ],
+  [
+    'another kind of authentication asks for what waited for a token',
+    withAuth('wrong'),
+    LOOKUP,
+    [{ destination: 'dst', reason: 'token' }],
+  ],
+  [
+    'another proxy asks for what waited for the former one',
+    behindProxy('http://away.example:8080'),
+    behindProxy('http://proxy.example:8080'),
+    [{ destination: 'dst', reason: 'proxy' }],
+  ],
   ['the begin of a pause asks for nothing', LOOKUP, lookupOf({ paused: true }), []],
   [
     'the end of a pause of what is off asks for nothing',

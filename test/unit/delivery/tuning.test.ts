@@ -1,5 +1,5 @@
 import { mostConnections, SOCKETS } from '../../../services/delivery/tuning';
-import { openFilesOf } from '../../../services/delivery/process-limits';
+import { openFilesOf } from '../../../shared/runtime/process-limits';
 
 const GB = 1024 ** 3;
 

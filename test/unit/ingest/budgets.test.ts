@@ -61,7 +61,7 @@ test.each([
   ['a heap as large as the container', 512, 512],
   ['a machine', 16_384, 4_144],
 ])('the budgets of %s fit into it', (_, limitMb, heapMb) => {
-  const budgets = budgetsOf({ limit: limitMb * MB, heap: heapMb * MB });
+  const budgets = budgetsOf({ limit: limitMb * MB, heap: heapMb * MB, openFiles: Infinity });
   // What was measured: a pending record takes 2.7 times its text, a request 20 KB, a connection 10
   // KB.
   const heap = budgets.pendingBytes * 2.7 + budgets.requests * 20_000;
@@ -71,12 +71,22 @@ test.each([
 });
 
 test("the budgets of a large machine are those of a process's whole throughput", () => {
-  expect(budgetsOf({ limit: 64_000 * MB, heap: 4_144 * MB })).toEqual({
+  expect(budgetsOf({ limit: 64_000 * MB, heap: 4_144 * MB, openFiles: Infinity })).toEqual({
     pendingBytes: 96 * MB,
     bodyBytes: 256 * MB,
     unknownBodyBytes: 64 * MB,
     requests: 5_000,
     connections: 20_000,
+  });
+});
+
+test.each([
+  [1_048_576, 20_000],
+  [4_096, 3_896],
+  [256, 128],
+])('of %i open files, clients take at most %i', (openFiles, connections) => {
+  expect(budgetsOf({ limit: 64_000 * MB, heap: 4_144 * MB, openFiles })).toMatchObject({
+    connections,
   });
 });
 

@@ -192,7 +192,10 @@ describe('the limit of an address', () => {
   });
 
   test('3,000 settings requests with wrong keys are paced, and a valid key gets them', async () => {
-    const budgets = { ...budgetsOf({ limit: 1e9, heap: 5e8 }), requests: 10_000 };
+    const budgets = {
+      ...budgetsOf({ limit: 1e9, heap: 5e8, openFiles: Infinity }),
+      requests: 10_000,
+    };
     ingest = await start({ budgets });
     /** Sends requests, ten on a connection, and counts the statuses of the responses. */
     const statusesOf = async (count: number) => {
@@ -216,7 +219,7 @@ describe('the limit of an address', () => {
   });
 
   test('settings requests hold no more than the share of their address', async () => {
-    const budgets = { ...budgetsOf({ limit: 1e9, heap: 5e8 }), requests: 30 };
+    const budgets = { ...budgetsOf({ limit: 1e9, heap: 5e8, openFiles: Infinity }), requests: 30 };
     ingest = await start({ budgets });
     let release = () => {};
     const held = new Promise<void>((resolve) => (release = resolve));

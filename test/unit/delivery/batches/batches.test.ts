@@ -146,6 +146,20 @@ describe('gathering', () => {
     expect([world.ends('a'), world.ends('b')]).toEqual([['user_deleted'], ['delivered']]);
   });
 
+  test('a batch that waits for its connection is sent without the events of a user who was deleted', async () => {
+    begin();
+    world.connectMs = 200;
+    world.accept('a', { userId: 'kim' });
+    world.accept('b', { userId: 'lee' });
+    await world.run(600);
+    expect(world.posts).toEqual([]);
+    world.deletions.add({ userId: 'kim', at: Number.MAX_SAFE_INTEGER });
+    await world.run(2_000);
+    expect(world.posts.map(({ deliveries }) => deliveries)).toEqual([['b']]);
+    expect([world.ends('a'), world.ends('b')]).toEqual([['user_deleted'], ['delivered']]);
+    expect(world.attempts('b')).toMatchObject([{ n: 1 }]);
+  });
+
   test('events of a paused destination are parked instead of sent', async () => {
     begin();
     accept('1', '2');

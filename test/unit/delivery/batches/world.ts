@@ -57,6 +57,8 @@ export class World {
   readonly records: LogRecord[] = [];
   answer: (post: Post) => Answer = () => 204;
   latencyMs: () => number = () => 20;
+  /** before a request is written */
+  connectMs = 0;
   version = 1;
   readonly deletions = fakeDeletions();
   destination: OpenDestination;
@@ -319,7 +321,18 @@ class DeliveryProcess {
   }
 
   #send(request: SendRequest, done: (result: SendResult) => void): void {
+    const { agenda, connectMs } = this.world;
+    if (connectMs === 0) this.#write(request, done);
+    else agenda.in(connectMs, () => this.#write(request, done));
+  }
+
+  #write(request: SendRequest, done: (result: SendResult) => void): void {
     if (this.isDead) return;
+    if (request.isPermitted?.() === false) {
+      const error = { code: 'connection' as const, message: 'not sent' };
+      done({ ok: false, durationMs: 0, error, lostPermission: true });
+      return;
+    }
     const post = this.world.post(request);
     const durationMs = this.world.latencyMs();
     this.world.agenda.in(durationMs, () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import { Destinations } from '../../../../services/delivery/destinations/destinations';
+import { Proxies } from '../../../../services/delivery/http/proxies';
 import { withBodyStart } from '../../../../services/delivery/destinations/endpoint-auth';
 import { createEncryptor, type Encryptor } from '../../../../shared/config/encryption';
 import { type ConfigView } from '../../../../shared/config/types';
@@ -62,11 +63,9 @@ function lookupOf(...versions: Destination[]) {
     destination: () => entries[version - 1],
     isUnreadable: () => unreadable,
   } as unknown as ConfigView;
-  const destinations = new Destinations(
-    config,
-    OURS,
-    pino({}, { write: (line) => logged.push(line) }),
-  );
+  const log = pino({}, { write: (line) => logged.push(line) });
+  const proxies = new Proxies({ usual: undefined, now: () => 0, log });
+  const destinations = new Destinations(config, OURS, log, proxies);
   return {
     logged,
     damage: () => (unreadable = true),
@@ -76,6 +75,17 @@ function lookupOf(...versions: Destination[]) {
     },
   };
 }
+
+test('a destination that this build cannot use waits until it can', () => {
+  const usable = sealedBy({});
+  const { lookup, logged } = lookupOf(
+    { ...usable, proxy: { address: 'quic://proxy.example:1' } },
+    usable,
+  );
+  expect(lookup(1)).toEqual({ kind: 'unreadable' });
+  expect(JSON.parse(logged[0]!)).toMatchObject({ msg: 'destination.unusable', destination: ID });
+  expect(lookup(2)).toMatchObject({ kind: 'open', version: 2 });
+});
 
 test('a version that came again after `config` was cut is looked up anew', () => {
   const entry = (id: string) => ({ version: 1, data: sealedBy({ owner: id }) });

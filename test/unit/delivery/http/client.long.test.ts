@@ -78,6 +78,20 @@ test('a response that is no 2xx has the signature of its request', async () => {
   expect(accepted.ok && accepted.response.signature).toBeUndefined();
 });
 
+test('a request that lost its permission while it waited for its connection is not sent', async () => {
+  await post('/');
+  expect(await post('/wait', { isPermitted: () => false })).toMatchObject({
+    ok: false,
+    lostPermission: true,
+  });
+  const held = post('/wait');
+  expect(await post('/wait', { isPermitted: () => false })).toMatchObject({ ok: false });
+  await eventually(() => expect(waiting).toHaveLength(1));
+  waiting[0]!.end('ok');
+  expect(await held).toMatchObject({ ok: true });
+  expect(await post('/', { isPermitted: () => true })).toMatchObject({ ok: true });
+});
+
 test('a request sent from within a response reuses its connection', async () => {
   let left = 50;
   await new Promise<void>((resolve) => {

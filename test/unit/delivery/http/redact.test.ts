@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 import fc from 'fast-check';
-import { redact } from '../../../../services/delivery/http/redact';
+import { redact, secretTexts } from '../../../../services/delivery/http/redact';
 import { cases } from '../../../support/cases';
 
 /** The masks of secrets in what an endpoint chooses: they are complete, and made in linear time. */
@@ -33,6 +33,17 @@ test('of a text that was cut off, the longest beginning of a secret at its end i
 
 test('what a text was cut off in is masked whole, though another secret ends there', () => {
   expect(redact('it is tokabcd', ['abcdWXYZ', 'tokabcd'], true)).toBe('it is ***');
+});
+
+test.each([
+  ['JSON', (text: string) => JSON.stringify(text)],
+  ['JSON of PHP', (text: string) => JSON.stringify(text).replaceAll('/', '\\/')],
+  ['a URL', encodeURIComponent],
+])('a secret with special characters is masked in %s', (_, write) => {
+  const password = 'plan"ted\\/pass word';
+  const basic = `Basic ${Buffer.from(`shop:${password}`).toString('base64')}`;
+  const secrets = secretTexts('/', ['authorization', basic, 'x-key', password]);
+  expect(redact(write(`got ${password}`), secrets)).not.toMatch(/plan|pass/);
 });
 
 /** Ends a search that would take hours: milliseconds are usual. */

@@ -60,7 +60,7 @@ const answered = (status: number, body: unknown): SendResult => ({
 const tokenOf = (value: string, more: object = {}) =>
   answered(200, { access_token: value, token_type: 'Bearer', expires_in: 100, ...more });
 
-function post(by = credentials()) {
+function post(by = credentials(), own: Partial<SendRequest> = {}) {
   const results: SendResult[] = [];
   const request = {
     origin: 'https://shop.example',
@@ -68,6 +68,7 @@ function post(by = credentials()) {
     headers: ['x-a', '1'],
     body: Buffer.from('{}'),
     credentials: by,
+    ...own,
   };
   sender.send(request, (result) => results.push(result));
   return results;
@@ -127,6 +128,16 @@ test('the client secret is in the form if set so, with scope, audience and param
     audience: 'shop',
     resource: 'r&d',
   });
+});
+
+test('the token of a webhook with another method is requested by POST, as RFC 6749 demands', () => {
+  const way = { timeoutMs: 3_000 };
+  post(credentials(), { ...way, method: 'PUT', signatureEntries: 2 });
+  const asked = answer('login', tokenOf('planted-a'));
+  expect(asked).toMatchObject(way);
+  expect(asked).not.toHaveProperty('method');
+  expect(asked).not.toHaveProperty('signatureEntries');
+  expect(answer('shop', answered(200, ''))).toMatchObject({ method: 'PUT' });
 });
 
 test('a token is refreshed while webhooks still use it', () => {
@@ -307,6 +318,31 @@ test('a 401 without a new token spends the attempt and is retried', () => {
   const asked = { id: 'whk', origin: 'https://shop.example', destinationVersion: 1, secrets: [] };
   const judged = judgeResponse(asked, results[0]!, { nowMs: 0, keep: () => true });
   expect(judged).toMatchObject({ classification: 'retry', signal: { kind: 'withdrawn' } });
+});
+
+test('a webhook that is not sent a second time after a 401 spends the attempt', () => {
+  const unsent: SendResult = {
+    ok: false,
+    durationMs: 1,
+    error: { code: 'proxy', message: 'it was not sent' },
+    stoodStill: true,
+    lostPermission: true,
+    withheld: { reason: 'proxy', waitMs: 1_000 },
+  };
+  const isPermitted = () => false;
+  const results = post(credentials(), { isPermitted });
+  const asked = answer('login', tokenOf('planted-a'));
+  // A token may be requested however late.
+  expect(asked).not.toHaveProperty('isPermitted');
+  expect(answer('shop', { ...unsent })).toMatchObject({ isPermitted });
+  expect(results).toMatchObject([{ lostPermission: true, withheld: { reason: 'proxy' } }]);
+  const again = post();
+  answer('shop', answered(401, ''));
+  answer('login', tokenOf('planted-b'));
+  answer('shop', { ...unsent });
+  expect(again).toMatchObject([{ ok: false, stoodStill: true }]);
+  expect(again[0]).not.toHaveProperty('lostPermission');
+  expect(again[0]).not.toHaveProperty('withheld');
 });
 
 test('a response that repeats the token is stored without it', () => {

@@ -1,4 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { type Brokers } from '../../../../shared/kafka/client/brokers';
+import { logsOf } from '../../../../shared/kafka/client/consumer-brokers';
 import { type Connection, Wire } from '../../../../shared/kafka/client/wire';
 import { eventually } from '../../../support/eventually';
 
@@ -201,4 +203,20 @@ test('a connection closes when an answer is overdue, and waits while a broker th
   await received(1);
   expect(await asked).toBe('the broker gave no answer in time');
   expect(wire.isOpen).toBe(false);
+});
+
+test('a wire that was opened again is another connection to readers of logs', async () => {
+  const wireTo = async () => {
+    const wire = Wire.of(connection);
+    await wire.open();
+    return wire;
+  };
+  const logs = logsOf({ wireTo } as unknown as Brokers);
+  const first = await logs.openFetches(1);
+  expect(await logs.openFetches(1)).toBe(first);
+  sockets[0]!.end();
+  await eventually(() => expect(first.isOpen).toBe(false));
+  const second = await logs.openFetches(1);
+  expect(second).not.toBe(first);
+  expect([first.isOpen, second.isOpen]).toEqual([false, true]);
 });

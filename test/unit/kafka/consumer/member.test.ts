@@ -13,6 +13,7 @@ const settle = () => jest.advanceTimersByTimeAsync(0);
 /** A member that has joined generation 1 as `m1`, and its coordinator. */
 async function joined() {
   const events: string[] = [];
+  const lines: string[] = [];
   const answers = {
     join: [] as number[],
     sync: [] as number[],
@@ -52,12 +53,12 @@ async function joined() {
     onHeard: () => events.push('heard'),
     onLost: () => events.push('lost'),
     onForbidden: () => events.push('forbidden'),
-    log: createLog('test', 'silent'),
+    log: createLog('test', 'warn', { write: (line) => lines.push(line) }),
   });
   member.join();
   await settle();
   expect(events.splice(0)).toEqual(['joins as nobody', 'joins as m1', 'heard', 'enters 1']);
-  return { member, answers, events };
+  return { member, answers, events, lines };
 }
 
 const commits = [{ topic: 't', partition: 0, offset: 1, metadata: '' }];
@@ -93,6 +94,21 @@ describe.each(['heartbeat', 'commit'] as const)('the answer to a %s', (request) 
     await settle();
     expect(events).toEqual(expected);
   });
+});
+
+test('a refusal that lasts is logged once a minute', async () => {
+  const { member, answers, lines } = await joined();
+  const beat = async () => {
+    member.beat();
+    await member.commit(commits);
+    await settle();
+  };
+  answers.commit = ERROR.topicForbidden;
+  for (let i = 0; i < 10; i++) await beat();
+  expect(lines.filter((line) => line.includes('group.refused'))).toHaveLength(1);
+  jest.advanceTimersByTime(60_000);
+  await beat();
+  expect(lines.filter((line) => line.includes('group.refused'))).toHaveLength(2);
 });
 
 test('answers during a round decide nothing', async () => {
