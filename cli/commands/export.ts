@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
+import { printableJson } from '../../shared/runtime/printable';
 import { type Group, type Listed } from '../command';
 import { writePrivately } from '../connect/files';
 import { allSettings } from '../entries';
-import { printableJson } from '../output/table';
 import { CliError } from '../process-context';
 
 /** `waypost export`: writes the configuration to a file. */

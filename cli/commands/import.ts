@@ -1,10 +1,10 @@
 import { defined } from '../../shared/collections/defined';
+import { printable } from '../../shared/runtime/printable';
 import { type Group, type Listed, type Session } from '../command';
 import { type Api } from '../connect/api';
 import { requireTerminal } from '../confirm';
 import { allSettings, deleteEntry, find, type NamedKind } from '../entries';
 import { bad, type Paint, doubtful, good, plain } from '../output/paint';
-import { printable } from '../output/table';
 import { readInput } from '../secret-input';
 import { type DefinitionStep } from '../export-file/definitions';
 import { type Removal, type Step } from '../export-file/plan';

@@ -7,8 +7,8 @@ import { Recent } from '../listen/recent';
 import { type AttemptedUrl, type DeliveryRow } from '../output/deliveries';
 import { eventLine } from '../output/events';
 import { paintOf } from '../output/paint';
-import { printable } from '../output/table';
 import { sleep } from '../../shared/runtime/async';
+import { printable } from '../../shared/runtime/printable';
 import { usage } from '../process-context';
 import { EVENT_FILTERS } from './events';
 
