@@ -110,7 +110,8 @@ function newTries(deliveries: DeliveryRow[], known: Recent): Row[] {
       ),
     )
     .filter(({ delivery, attempt, url }) =>
-      known.add(`${delivery.id} ${String(attempt.replay)} ${String(attempt.n)} ${url.url}`),
+      // Not by its number: what was not sent has that of the attempt to come.
+      known.add(`${delivery.id} ${attempt.at} ${url.url}`),
     )
     .sort((a, b) => (a.attempt.at < b.attempt.at ? -1 : 1));
 }
