@@ -150,6 +150,30 @@ describe('a search', () => {
     expect(await chunks()).toHaveLength(0);
   });
 
+  test('a search finds what is merged while it searches', async () => {
+    const wanted = Array.from({ length: 6 }, (_, i) => `dlv_${i + 1}0`);
+    control.clock.now = new Date(control.clock.now.getTime() + 61_000);
+    for (const [i, id] of wanted.entries()) {
+      await sent({ id, agoMs: 600 - 100 * i, body: '{"note":"the needle"}' });
+      // Each of them is a chunk.
+      await control.readers.search.poll();
+    }
+    let looks = 0;
+    const query: Database['query'] = async (sql, params) => {
+      if (sql.includes('from waypost.search_chunks') && ++looks === 2) await control.bodies.poll();
+      return database.query(sql, params);
+    };
+    const other = { database: { ...database, query }, memory: control.memory };
+    const searching = await controlUnderTest(other);
+    searching.clock.now = control.clock.now;
+    const { data, searched } = await searching.get('/deliveries?q=needle');
+    expect(looks).toBeGreaterThan(1);
+    expect([data.map(({ id }: { id: string }) => id), searched.complete]).toEqual([
+      wanted.toReversed(),
+      true,
+    ]);
+  });
+
   test('a deleted user is not found, and the stored texts are rewritten', async () => {
     const deleted = await control.call('post', '/deletions').send({ userIds: ['user-1'] });
     expect(deleted.status).toBe(202);
