@@ -93,9 +93,9 @@ export async function smallChunks(
 /** Deletes expired chunks, and the oldest ones beyond the size limit. */
 export async function keepChunks(
   database: Database,
-  sinceMs: number,
-  maxBytes: number,
+  { nowMs, retentionMs, maxBytes }: { nowMs: number; retentionMs: number; maxBytes: number },
 ): Promise<void> {
+  const sinceMs = nowMs - retentionMs;
   await database.query('delete from waypost.search_chunks where to_ms < $1::bigint', [sinceMs]);
   const [dropped] = await database.query<{ to_ms: number | null }>(
     `with sized as (select seq, sum(bytes) over (order by to_ms desc, seq desc) as total from waypost.search_chunks),
@@ -103,7 +103,10 @@ export async function keepChunks(
      select max(to_ms) as to_ms from gone`,
     [maxBytes],
   );
-  if (dropped?.to_ms != null) await setMark(database, 'search_from', dropped.to_ms + 1);
+  const before = await markOf(database, 'search_from');
+  const from = Math.max(before, sinceMs, (dropped?.to_ms ?? -1) + 1);
+  // A clock that was ahead has dropped all up to now.
+  await setMark(database, 'search_from', Math.min(from, nowMs));
 }
 
 /**
