@@ -1,4 +1,4 @@
-import { type Database } from '../../../../services/control/history/database';
+import { type Database, type Param, type Row } from '../../../../services/control/history/database';
 import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { entriesOf, unpack } from '../../../../services/control/search/chunk';
@@ -159,9 +159,9 @@ describe('a search', () => {
       await control.readers.search.poll();
     }
     let looks = 0;
-    const query: Database['query'] = async (sql, params) => {
+    const query = async <T extends Row>(sql: string, params?: readonly Param[]) => {
       if (sql.includes('from waypost.search_chunks') && ++looks === 2) await control.bodies.poll();
-      return database.query(sql, params);
+      return database.query<T>(sql, params);
     };
     const other = { database: { ...database, query }, memory: control.memory };
     const searching = await controlUnderTest(other);
