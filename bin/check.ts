@@ -175,12 +175,12 @@ function failed(why: string): AppError {
 
 /** Repeats a step until it succeeds. @throws AppError with the last reason when the time is over */
 async function within<T>(ms: number, otherwise: string, step: () => Promise<T>): Promise<T> {
-  const until = Date.now() + ms;
+  const until = performance.now() + ms;
   for (;;) {
     try {
       return await step();
     } catch (error) {
-      if (Date.now() >= until) {
+      if (performance.now() >= until) {
         throw failed(`${otherwise} within ${String(ms / 1000)} s: ${messageOf(error)}`);
       }
       await sleep(POLL_MS);

@@ -121,33 +121,52 @@ class CurrentRecords {
 }
 
 /**
- * Writes nothing unless all of the copy can be read: the rest could not be added later.
+ * Writes nothing unless all of the copy can be read. A run that breaks off can be repeated: it goes
+ * on behind what the topic has of the copy.
  * @throws AppError as `copyConfig`
  */
 export async function restore(kafka: Kafka, input: Readable): Promise<number> {
-  const [range] = await kafka.ranges(CONFIG);
-  if (range && range.high > 0) {
-    throw new AppError(
-      'cannot_start',
-      'Topic config is not empty: a copy is restored into a new system only.',
-    );
-  }
   const records: OutRecord[] = [];
   for await (const text of createInterface({ input })) {
     if (text.trim() !== '') records.push(recordOf(text, records.length + 1));
   }
+  const written = await countWritten(kafka, records);
   const producer = await kafka.producer({
     maxPendingBytes: Infinity,
     deliveryTimeoutMs: WRITE_DEADLINE_MS,
   });
   try {
-    for (let at = 0; at < records.length; at += AT_ONCE) {
+    for (let at = written; at < records.length; at += AT_ONCE) {
       await producer.send(records.slice(at, at + AT_ONCE));
     }
   } finally {
     await producer.close(WRITE_DEADLINE_MS);
   }
   return records.length;
+}
+
+/**
+ * Returns how many records of a copy the topic has.
+ * @throws AppError `cannot_start` if it has any other record, or lacks one before its end
+ */
+async function countWritten(kafka: Kafka, records: readonly OutRecord[]): Promise<number> {
+  const [{ high } = { high: 0 }] = await kafka.ranges(CONFIG);
+  let count = 0;
+  for await (const piece of scan(kafka, { topic: CONFIG, partition: 0, from: 0, to: high })) {
+    for (const { offset, key, value } of piece.records) {
+      const copied = records[offset];
+      const isSame =
+        copied !== undefined &&
+        copied.key === (key?.toString() ?? null) &&
+        copied.value === (value?.toString() ?? null);
+      if (isSame) count++;
+    }
+  }
+  if (count === high) return count;
+  throw new AppError(
+    'cannot_start',
+    'Topic config is not empty: a copy is restored into a new system only.',
+  );
 }
 
 /**

@@ -2,10 +2,10 @@ import { openConfig } from '../shared/config/reader';
 import { reencryptConfig, type ReencryptReport } from '../shared/config/reencrypt';
 import { believeAll, createAuthenticator } from '../shared/config/authentication';
 import { createEncryptor } from '../shared/config/encryption';
-import { type Entry } from '../shared/config/types';
 import { type Token } from '../shared/model/config';
 import { openWriter } from '../shared/config/writer';
 import { AppError } from '../shared/runtime/errors';
+import { printable } from '../shared/runtime/printable';
 import { connectKafka } from '../shared/kafka/client/client';
 import { loadSettings, requireSecretKeys } from '../shared/runtime/settings';
 import { createLog } from '../shared/telemetry/log';
@@ -67,16 +67,8 @@ export async function reencrypt(
       progress,
     });
     if (fatal !== undefined) throw fatal as Error;
-    say(
-      `${String(report.resealed)} of ${String(report.entries)} entries sealed with the first key`,
-    );
-    if (report.dropped.length > 0) {
-      say(`Deleted, since control did not write them: ${report.dropped.join(', ')}`);
-    }
-    if (report.notDropped.length > 0) {
-      say(`Not deleted, since they changed. Run it again: ${report.notDropped.join(', ')}`);
-    }
-    if (keyLost) believed(config.list('token')).forEach(say);
+    const tokens = keyLost ? config.list('token').map(({ data }) => data) : undefined;
+    for (const line of outcomeOf(report, tokens)) say(line);
     if (report.unreadable.length > 0) throw unreadable(report.unreadable);
   } finally {
     await writer.close();
@@ -86,20 +78,39 @@ export async function reencrypt(
   }
 }
 
+/**
+ * Says what was done, a line each. Strangers may have chosen the names and ids.
+ * @param believed the tokens of a system whose key is lost; undefined: it is not
+ */
+export function outcomeOf(
+  { resealed, entries, dropped, notDropped }: ReencryptReport,
+  believed: readonly Token[] | undefined,
+): string[] {
+  const lines = [`${String(resealed)} of ${String(entries)} entries sealed with the first key`];
+  if (dropped.length > 0) {
+    lines.push(`Deleted, since control did not write them: ${dropped.join(', ')}`);
+  }
+  if (notDropped.length > 0) {
+    lines.push(`Not deleted, since they changed. Run it again: ${notDropped.join(', ')}`);
+  }
+  if (believed) lines.push(...tokensIn(believed));
+  return lines.map(printable);
+}
+
 /** Says what an administrator accepted with a lost key. */
-function believed(tokens: readonly Entry<Token>[]): string[] {
+function tokensIn(tokens: readonly Token[]): string[] {
   return [
     'The key is lost, so nothing shows who wrote config: every entry was authenticated as it was. ' +
       'Whoever could write the topic may have added tokens, sources or destinations. ' +
       (tokens.length === 0 ? 'There are no tokens.' : 'Delete each token that you do not know:'),
-    ...tokens.map(({ data: { id, name, role } }) => `  ${id} ${role} ${name}`),
+    ...tokens.map(({ id, name, role }) => `  ${id} ${role} ${name}`),
   ];
 }
 
 function unreadable(entries: readonly string[]): AppError {
   return new AppError(
     'cannot_start',
-    `No key of WAYPOST_SECRET_KEY opens: ${entries.join(', ')}. Add the key that sealed ` +
+    `No key of WAYPOST_SECRET_KEY opens: ${entries.map(printable).join(', ')}. Add the key that sealed ` +
       'them to the end of the list and run it again, or set their URLs, headers and secrets ' +
       'again; a write key by rotation.',
   );

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { printableLines } from './output/table';
+import { printableLines } from '../shared/runtime/printable';
 import { CliError, type ProcessContext, usage } from './process-context';
 
 /**

@@ -1,11 +1,12 @@
 import { type Input } from '../shared/api/client';
 import { type Operations } from '../shared/api/operations';
 import { compact } from '../shared/collections/defined';
+import { printable } from '../shared/runtime/printable';
 import { type About, type CommandOption, type Group, type Session, whole } from './command';
 import { type ListId, readList, type Row } from './connect/api';
 import { deleteEntry, type Entry, find, type Kind, type NamedKind } from './entries';
 import { type Fields, optionsOf, readFields } from './fields';
-import { type Column, printable } from './output/table';
+import { type Column } from './output/table';
 
 /**
  * The commands that most resources have: list, show, delete. A table describes each; the API's

@@ -1,9 +1,9 @@
 import { type Argument, Command, CommanderError } from 'commander';
 import { ApiProblem } from '../shared/api/client';
 import { AppError } from '../shared/runtime/errors';
+import { printableJson, printableLines } from '../shared/runtime/printable';
 import { type Cli, Group, type Listed } from './command';
 import { bad, plain, wantsColour } from './output/paint';
-import { printableJson, printableLines } from './output/table';
 import { CliError, FAILED, USAGE, type ProcessContext } from './process-context';
 import { version } from './version';
 

@@ -105,8 +105,8 @@ async function play(system: LocalSystem, stopping: AbortSignal, once: boolean): 
     await sendCall(system.ingestUrl, source.writeKey, type, { ...call, messageId });
   }
 
-  const until = Date.now() + ARRIVED_WITHIN_MS;
-  while (receipts.length < EXPECTED && Date.now() < until && !stopping.aborted) {
+  const until = performance.now() + ARRIVED_WITHIN_MS;
+  while (receipts.length < EXPECTED && performance.now() < until && !stopping.aborted) {
     await sleep(POLL_MS);
   }
   if (stopping.aborted) return false;

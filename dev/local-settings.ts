@@ -75,11 +75,11 @@ export async function choosePorts(
     throw new AppError('cannot_start', `These settings name the same port: ${twice.join(', ')}.`);
   }
 
-  const until = Date.now() + waitMs;
+  const until = performance.now() + waitMs;
   for (;;) {
     const taken = await takenPorts(chosen, host);
     if (taken.length === 0) return chosen;
-    if (Date.now() >= until) throw portsTaken(taken, host);
+    if (performance.now() >= until) throw portsTaken(taken, host);
     await sleep(PAUSE_MS);
   }
 }

@@ -19,7 +19,7 @@ export const megabytes = (bytes: number): string =>
  */
 export function createProgress(
   options: { what: string; bytes: number; note: Note },
-  now = () => Date.now(),
+  now = () => performance.now(),
 ): (arrived: number) => void {
   const { what, bytes, note } = options;
   let last = now();

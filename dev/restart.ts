@@ -51,10 +51,10 @@ export function restartOnExit(options: RestartOptions): RestartedProgram {
       sleep(ms, { signal: stopped.signal }),
     );
     for (;;) {
-      const startedAt = Date.now();
+      const startedAt = performance.now();
       const ending = await once();
       if (isStopped()) return;
-      if (Date.now() - startedAt >= STEADY_MS) retry.reset();
+      if (performance.now() - startedAt >= STEADY_MS) retry.reset();
       options.onDown(ending, retry.nextMs);
       await retry.pause();
       if (isStopped()) return;

@@ -85,14 +85,14 @@ export function startServices(options: ServicesOptions): Services {
 
   return {
     ready: async (giveUp) => {
-      let reportAt = Date.now() + REPORT_MS;
+      let reportAt = performance.now() + REPORT_MS;
       while (!giveUp.aborted) {
         if (refused !== undefined) throw new AppError('cannot_start', refused);
         const waiting = await notReady(processes, options);
         if (waiting.length === 0) return;
-        if (Date.now() >= reportAt) {
+        if (performance.now() >= reportAt) {
           options.output.event('services.awaited', { waiting });
-          reportAt = Date.now() + REPORT_MS;
+          reportAt = performance.now() + REPORT_MS;
         }
         await sleep(POLL_MS);
       }

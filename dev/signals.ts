@@ -13,13 +13,13 @@ const SAME_SIGNAL_MS = 2_000;
  */
 export function stopSignal(force: () => void): AbortSignal {
   const stop = new AbortController();
-  let firstAt = 0;
+  let firstAt: number | undefined;
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
-      if (firstAt === 0) {
-        firstAt = Date.now();
+      if (firstAt === undefined) {
+        firstAt = performance.now();
         stop.abort();
-      } else if (Date.now() - firstAt > SAME_SIGNAL_MS) {
+      } else if (performance.now() - firstAt > SAME_SIGNAL_MS) {
         force();
       }
     });

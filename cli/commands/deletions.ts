@@ -1,9 +1,9 @@
 import { type Deletion } from '../../shared/api/operations';
 import { compact, defined } from '../../shared/collections/defined';
+import { printable } from '../../shared/runtime/printable';
 import { type Group, type Listed, type Session } from '../command';
 import { counted } from '../confirm';
 import { idsOf } from '../entries';
-import { printable } from '../output/table';
 import { usage } from '../process-context';
 import { addList, addShow, MOST_ROWS } from '../resource';
 import { readInput } from '../secret-input';

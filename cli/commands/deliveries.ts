@@ -1,6 +1,7 @@
 import { stringifyJson } from '../../shared/json/json';
 import { type Delivery } from '../../shared/api/operations';
 import { FILTER_STATUSES } from '../../shared/model/reasons';
+import { printable, printableLines } from '../../shared/runtime/printable';
 import { type Group, type Listed, type Session } from '../command';
 import {
   choiceField,
@@ -20,7 +21,6 @@ import {
   triesOf,
   tryOf,
 } from '../output/deliveries';
-import { printable, printableLines } from '../output/table';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
 /** `waypost deliveries`: the outcome of each message. */

@@ -1,7 +1,7 @@
+import { printableLines } from '../../shared/runtime/printable';
 import { type Group, type Listed } from '../command';
 import { todosOf } from '../doctor/check';
 import { paintOf } from '../output/paint';
-import { printableLines } from '../output/table';
 import { FAILED } from '../process-context';
 
 /** `waypost doctor`: checks the installation and says how to fix a problem. */

@@ -1,8 +1,7 @@
-import { resolve } from 'node:path';
+import { printableJson } from '../../shared/runtime/printable';
 import { type Group, type Listed } from '../command';
-import { writePrivately } from '../connect/files';
+import { writeOut } from '../connect/files';
 import { allSettings } from '../entries';
-import { printableJson } from '../output/table';
 import { CliError } from '../process-context';
 
 /** `waypost export`: writes the configuration to a file. */
@@ -42,7 +41,7 @@ export function addExport(program: Group, { syntax, summary }: Listed): void {
         world.out(text);
         return;
       }
-      writePrivately(resolve(world.cwd, out), text);
+      writeOut(world, out, text);
       const { sources, destinations, audiences, traits } = file;
       const counts = Object.entries({ sources, destinations, audiences, traits });
       print.note(

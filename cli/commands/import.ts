@@ -1,10 +1,10 @@
 import { defined } from '../../shared/collections/defined';
+import { printable } from '../../shared/runtime/printable';
 import { type Group, type Listed, type Session } from '../command';
 import { type Api } from '../connect/api';
 import { requireTerminal } from '../confirm';
 import { allSettings, deleteEntry, find, type NamedKind } from '../entries';
 import { bad, type Paint, doubtful, good, plain } from '../output/paint';
-import { printable } from '../output/table';
 import { readInput } from '../secret-input';
 import { type DefinitionStep } from '../export-file/definitions';
 import { type Removal, type Step } from '../export-file/plan';
@@ -41,9 +41,9 @@ export function addImport(program: Group, { syntax, summary }: Listed): void {
       ],
       asks: 'sometimes',
       more:
-        'Entries are matched by name. Without --replace, entries that are not in the file stay. ' +
-        'New sources get new write keys. A second\nimport of the same file changes nothing, except that the secrets of --secrets-file are written again:\n' +
-        'nobody can read what is stored.',
+        'Entries are matched by name, audiences and computed traits by their key. Without --replace, entries that are not in the\n' +
+        'file stay. New sources get new write keys. A second import of the same file changes nothing, except that the secrets of\n' +
+        '--secrets-file are written again: nobody can read what is stored.',
     },
     bringIn,
   );

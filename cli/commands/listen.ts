@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Destination } from '../../shared/api/operations';
 import { curlOf } from '../../shared/model/curl';
 import { prepareSecrets, type PreparedSecrets } from '../../shared/model/sign';
+import { printableJson } from '../../shared/runtime/printable';
 import { type Group, type Listed, type Session, whole } from '../command';
 import { find } from '../entries';
 import { parseHeaders } from '../headers';
@@ -13,7 +14,6 @@ import { Report } from '../listen/report';
 import { clipboard, readKeys } from '../listen/terminal';
 import { choose } from '../listen/choose-events';
 import { parseTarget } from '../listen/target';
-import { printableJson } from '../output/table';
 import { readInput, readSecretFile } from '../secret-input';
 import { CliError, FAILED, usage } from '../process-context';
 

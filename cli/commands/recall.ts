@@ -1,8 +1,8 @@
+import { printable } from '../../shared/runtime/printable';
 import { type Group, type Listed, type Session } from '../command';
 import { waitingThere } from '../consequences';
 import { find } from '../entries';
 import { idField, numberField, optionsOf, readFields, type Fields } from '../fields';
-import { printable } from '../output/table';
 import { usage } from '../process-context';
 import { named } from '../resource';
 import { FOLLOW, type FollowOption, showOrFollow } from './replay';

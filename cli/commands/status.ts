@@ -2,6 +2,7 @@ import { defined } from '../../shared/collections/defined';
 import { messageOf } from '../../shared/runtime/errors';
 import { needsAttention, pendingOf } from '../../shared/model/attention';
 import { type DELIVERY_STATUSES } from '../../shared/model/reasons';
+import { printable } from '../../shared/runtime/printable';
 import { type Group, type Listed, type Session } from '../command';
 import { counted } from '../confirm';
 import { find } from '../entries';
@@ -9,7 +10,7 @@ import { explain, readStory } from '../explain/delivery';
 import { type DestinationRow } from '../explain/goes-on';
 import { type Details, type Standing, standingOf, standingWords } from '../explain/standing';
 import { paintOf } from '../output/paint';
-import { type Column, printable } from '../output/table';
+import { type Column } from '../output/table';
 
 /** `waypost status` and `waypost why`: who is in trouble, since when and why, and when it goes on. */
 

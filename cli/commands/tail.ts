@@ -7,8 +7,8 @@ import { Recent } from '../listen/recent';
 import { type AttemptedUrl, type DeliveryRow } from '../output/deliveries';
 import { eventLine } from '../output/events';
 import { paintOf } from '../output/paint';
-import { printable } from '../output/table';
 import { sleep } from '../../shared/runtime/async';
+import { printable } from '../../shared/runtime/printable';
 import { usage } from '../process-context';
 import { EVENT_FILTERS } from './events';
 
@@ -110,7 +110,8 @@ function newTries(deliveries: DeliveryRow[], known: Recent): Row[] {
       ),
     )
     .filter(({ delivery, attempt, url }) =>
-      known.add(`${delivery.id} ${String(attempt.replay)} ${String(attempt.n)} ${url.url}`),
+      // Not by its number: what was not sent has that of the attempt to come.
+      known.add(`${delivery.id} ${attempt.at} ${url.url}`),
     )
     .sort((a, b) => (a.attempt.at < b.attempt.at ? -1 : 1));
 }

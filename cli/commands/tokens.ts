@@ -1,9 +1,8 @@
-import { resolve } from 'node:path';
 import { type NewToken, type Operations, type Token } from '../../shared/api/operations';
 import { ROLES } from '../../shared/model/config';
 import { type Group, type Listed, listOf, type Session } from '../command';
-import { writePrivately } from '../connect/files';
-import { find, type Patch, patchEntry } from '../entries';
+import { writeOut } from '../connect/files';
+import { deleteEntry, find, type Patch, patchEntry } from '../entries';
 import { choiceField, type Fields, optionsOf, readFields, textField } from '../fields';
 import { usage } from '../process-context';
 import { addDelete, addList, addShow } from '../resource';
@@ -90,7 +89,13 @@ async function create(session: Session, options: { out?: string }, name = ''): P
   if (role === undefined) throw usage(`--role is required. ${ROLE}.`);
   const { data } = await session.api().call('POST /tokens', { body: { name, role, ...rest } });
   if (options.out !== undefined) {
-    writePrivately(resolve(world.cwd, options.out), `${data.token}\n`);
+    try {
+      writeOut(world, options.out, `${data.token}\n`);
+    } catch (error) {
+      // Nobody will ever know it.
+      await deleteEntry(session.api(), 'token', data);
+      throw error;
+    }
     show(session, withoutSecret(data));
   } else if (print.json) {
     print.thing(data, []);

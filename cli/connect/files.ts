@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto';
 import {
-  chmodSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -63,12 +63,32 @@ export function removeLogin(world: Pick<ProcessContext, 'env' | 'home'>): boolea
   return was;
 }
 
-/** Writes a file that only its owner can read, even if it existed with wider permissions. */
-export function writePrivately(file: string, text: string): void {
-  const draft = `${file}.${String(process.pid)}`;
-  writeFileSync(draft, text, { mode: 0o600 });
-  chmodSync(draft, 0o600);
-  renameSync(draft, file);
+/**
+ * Writes a file that only its owner can read, even if it existed with wider permissions. It has the
+ * whole text, or is what it was.
+ */
+function writePrivately(file: string, text: string): void {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    // Others may write to the folder: a file of that name would be theirs.
+    writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Writes the file that an option names, for its owner only.
+ * @throws CliError if it cannot be written
+ */
+export function writeOut({ cwd }: Pick<ProcessContext, 'cwd'>, name: string, text: string): void {
+  try {
+    writePrivately(resolve(cwd, name), text);
+  } catch (error) {
+    throw new CliError(`${name} cannot be written: ${messageOf(error)}.`);
+  }
 }
 
 /**

@@ -169,24 +169,22 @@ function plan<
   { kind, toFile, create, change }: Ways<F, H>,
 ): DefinitionStep {
   const { name, key, sources, destinations, syncEvery } = wanted;
-  const named = here.filter((one) => one.name === name);
-  const [same] = named;
+  // It never changes, and no two have the same.
+  const same = here.find((one) => one.key === key);
   const told = { name, sources, destinations };
-  if (named.length > 1) {
-    faults.push(`Several ${kind}s here are named "${name}". Rename all but one.`);
-  }
   if (!same) {
+    const other = here.find((one) => one.name === name);
+    if (other) {
+      faults.push(
+        `The ${kind} "${name}" gives receivers the trait ${other.key} here and ${key} in the ` +
+          'file, which cannot be changed. Rename one of them.',
+      );
+    }
     const rename = keyOf(name) !== key;
     if (keyOf(key) !== key) {
       faults.push(`"${key}", the key of ${kind} "${name}", is not in snake_case.`);
     }
     return create(told, { body: { name: rename ? key : name, syncEvery }, rename });
-  }
-  if (same.key !== key) {
-    faults.push(
-      `The ${kind} "${name}" gives receivers the trait ${same.key} here and ${key} in the ` +
-        'file, which cannot be changed. Rename one of them.',
-    );
   }
   const inOrder = (one: F) => ({
     ...one,
@@ -206,8 +204,8 @@ interface Definitions {
 export function traitsInUse(file: Definitions, present: Definitions): string[] {
   const here = [...present.audiences, ...present.traits];
   const nameByKey = new Map(here.map(({ key, name }) => [key, name]));
-  const isNew = (known: Definitions['audiences']) => (wanted: { name: string }) =>
-    !known.some(({ name }) => name === wanted.name);
+  const isNew = (known: Definitions['audiences']) => (wanted: { key: string }) =>
+    !known.some(({ key }) => key === wanted.key);
   const created = [
     ...file.audiences.filter(isNew(present.audiences)),
     ...file.traits.filter(isNew(present.traits)),

@@ -149,26 +149,30 @@ export function planImport(
 
 /** Returns the removals of an import that replaces the whole configuration, in their order. */
 export function planRemovals(file: SettingsFile, present: Present): Removal[] {
-  const missing = (
+  const missing = <T extends { id: string; name: string }>(
     kind: Removal['kind'],
-    here: readonly { id: string; name: string }[],
-    wanted: readonly { name: string }[],
+    here: readonly T[],
+    isWanted: (one: T) => boolean,
   ): Removal[] =>
     here
-      .filter(({ name }) => !wanted.some((each) => each.name === name))
+      .filter((one) => !isWanted(one))
       .map(({ id, name }) => ({
         kind,
         act: 'delete',
         name,
         id,
       }));
+  const hasName = (wanted: readonly { name: string }[]) => (one: { name: string }) =>
+    wanted.some(({ name }) => name === one.name);
+  const hasKey = (wanted: readonly { key: string }[]) => (one: { key: string }) =>
+    wanted.some(({ key }) => key === one.key);
   // A file of this installation leaves the others out.
   const counts = (one: Pick<Audience, 'sources'>) => !hasLostItsSources(one, present);
   return [
-    ...missing('audience', present.audiences.filter(counts), file.audiences),
-    ...missing('trait', present.traits.filter(counts), file.traits),
-    ...missing('destination', present.destinations, file.destinations),
-    ...missing('source', present.sources, file.sources),
+    ...missing('audience', present.audiences.filter(counts), hasKey(file.audiences)),
+    ...missing('trait', present.traits.filter(counts), hasKey(file.traits)),
+    ...missing('destination', present.destinations, hasName(file.destinations)),
+    ...missing('source', present.sources, hasName(file.sources)),
   ];
 }
 

@@ -64,7 +64,7 @@ export class Keys {
 
   /** @param text one key as a terminal in raw mode sends it, or several */
   press(text: string): void {
-    if (text in ACTS) ACTS[text]?.(this);
+    if (Object.hasOwn(ACTS, text)) ACTS[text]?.(this);
     else if (text.length > 1 && !text.startsWith('\u001b')) for (const key of text) this.press(key);
   }
 

@@ -1,7 +1,7 @@
 import { parseJson, stringifyJson } from '../../shared/json/json';
+import { printable } from '../../shared/runtime/printable';
 import { type Printer } from '../output/print';
 import { bad, doubtful, good, plain, type Paint } from '../output/paint';
-import { printable } from '../output/table';
 import { userOf, whatOf } from '../output/events';
 import { type Answer } from './forward';
 import { type Forward, type LeftOut } from './choose-events';

@@ -1,8 +1,9 @@
 import { type Deliveries, type Delivery } from '../../shared/api/operations';
 import { urlWord } from '../../shared/model/reasons';
+import { printable } from '../../shared/runtime/printable';
 import { goesOnInShort } from '../explain/goes-on';
 import { paintOf } from './paint';
-import { type Column, printable } from './table';
+import { type Column } from './table';
 
 /** Deliveries and attempts as rows. */
 

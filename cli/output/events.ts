@@ -1,7 +1,8 @@
 import { ExactNumber } from '../../shared/json/json';
 import { type Event } from '../../shared/api/operations';
+import { printable } from '../../shared/runtime/printable';
 import { paintOf } from './paint';
-import { type Column, printable } from './table';
+import { type Column } from './table';
 
 /** Events as rows of a list, and as lines of a stream. */
 

@@ -1,7 +1,8 @@
 import { stringifyJson } from '../../shared/json/json';
+import { printableJson, printableLines } from '../../shared/runtime/printable';
 import { type ProcessContext } from '../process-context';
 import { wantsColour } from './paint';
-import { type Column, fields, printableJson, printableLines, table } from './table';
+import { type Column, fields, table } from './table';
 
 /** Prints the result of a command as text, or with `--json` as one JSON text a line. */
 export interface Printer {

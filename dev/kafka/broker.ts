@@ -182,9 +182,9 @@ async function endStale(dir: string): Promise<void> {
     : undefined;
   if (!id || !isAlive(id)) return;
   kill(id.pid, 'SIGTERM');
-  const until = Date.now() + STALE_STOP_MS;
+  const until = performance.now() + STALE_STOP_MS;
   while (isAlive(id)) {
-    if (Date.now() > until) kill(id.pid, 'SIGKILL');
+    if (performance.now() > until) kill(id.pid, 'SIGKILL');
     await sleep(50);
   }
 }

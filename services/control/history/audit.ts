@@ -75,7 +75,8 @@ export async function recordAudit({ query }: Queries, rows: readonly AuditRow[])
     by_id: by.id,
     by_name: by.name,
     by_role: by.role,
-    changes: JSON.stringify(changes),
+    // A text within the JSON of the row, which PostgreSQL parses as JSON of its own.
+    changes: databaseJson(changes),
   }));
   await query(
     `insert into waypost.audit (kind, entry, version, at, action, name, by_id, by_name, by_role, changes)

@@ -1,4 +1,4 @@
-import { Pool, type PoolClient, Query, types } from 'pg';
+import { Pool, type PoolClient, type PoolConfig, Query, types } from 'pg';
 import { type Database, type Param, type Queries, type Row, type Transaction } from './database';
 
 /** The history in an external PostgreSQL (WAYPOST_DATABASE_URL). */
@@ -9,14 +9,19 @@ const TRANSACTION_CONNECTIONS = 8;
 const CONNECT_MS = 5_000;
 /** A slower query no longer helps its caller, and holds a connection. */
 const STATEMENT_MS = 30_000;
+/** A server that stands still, or has vanished, ends no query: its connection is given up. */
+const UNANSWERED_MS = STATEMENT_MS + 5_000;
+/** Notices a server that has vanished while a transaction waits for it. */
+const KEEP_ALIVE_MS = 10_000;
 
 /** int8: counts and ms since 1970 are far below 2^53. */
 const INT8 = types.builtins.INT8;
 type Parser = (value: string) => unknown;
 
 export async function openPostgres(url: string): Promise<Database> {
-  const pool = openPool(url, QUERY_CONNECTIONS);
-  const transactions = openPool(url, TRANSACTION_CONNECTIONS);
+  const pool = openPool(url, { max: QUERY_CONNECTIONS, query_timeout: UNANSWERED_MS });
+  // Work on a large partition has no limit (retention.ts).
+  const transactions = openPool(url, { max: TRANSACTION_CONNECTIONS });
   const close = async () => {
     await Promise.all([pool.end(), transactions.end()]);
   };
@@ -46,10 +51,12 @@ export async function openPostgres(url: string): Promise<Database> {
   };
 }
 
-function openPool(url: string, max: number): Pool {
+function openPool(url: string, limits: Pick<PoolConfig, 'max' | 'query_timeout'>): Pool {
   const pool = new Pool({
+    ...limits,
     connectionString: url,
-    max,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: STATEMENT_MS,
     // A process that stands still in a transaction must not hold its locks.

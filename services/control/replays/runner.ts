@@ -60,6 +60,8 @@ export class Replays {
   readonly #active = new Map<string, Active>();
   readonly #owner = randomUUID();
   readonly #polling: Periodic;
+  /** jobs that begin now: each has its place */
+  #beginning = 0;
   #stopping = false;
   #trouble = false;
 
@@ -92,30 +94,23 @@ export class Replays {
   }
 
   /** @throws Problem `conflict` if too many replays run */
-  async start(wanted: WantedReplay, id: string): Promise<Job> {
-    this.#requireRoom();
-    const { kafka, history, now } = this.options;
-    const [places, historyUpTo] = await Promise.all([
-      this.#places(wanted.scope),
-      kafka.ranges(ATTEMPTS),
-    ]);
-    const job = newJob(wanted, { id, now: now(), places, historyUpTo });
-    await history.ask((database) => addJob(database, job, { owner: this.#owner, forMs: LEASE_MS }));
-    this.#run(job);
-    return job;
+  start(wanted: WantedReplay, id: string): Promise<Job> {
+    const { kafka, now } = this.options;
+    return this.#begin(async () => {
+      const [places, historyUpTo] = await Promise.all([
+        this.#places(wanted.scope),
+        kafka.ranges(ATTEMPTS),
+      ]);
+      return this.#add(newJob(wanted, { id, now: now(), places, historyUpTo }));
+    });
   }
 
   /**
    * Sends or cancels all that waits at a destination. @throws Problem `conflict` if too many jobs
    * run
    */
-  async startRecall(wanted: Parameters<typeof newRecallJob>[0], id: string): Promise<Job> {
-    this.#requireRoom();
-    const { history, now } = this.options;
-    const job = newRecallJob(wanted, { id, now: now() });
-    await history.ask((database) => addJob(database, job, { owner: this.#owner, forMs: LEASE_MS }));
-    this.#run(job);
-    return job;
+  startRecall(wanted: Parameters<typeof newRecallJob>[0], id: string): Promise<Job> {
+    return this.#begin(() => this.#add(newRecallJob(wanted, { id, now: this.options.now() })));
   }
 
   /** Returns the current state. @throws Problem `not_found` */
@@ -162,16 +157,15 @@ export class Replays {
       throw new Problem('conflict', `A ${job.action} cannot be resumed. Request it again`);
     }
     requireOn(this.options.config, job.scope.destination);
-    this.#requireRoom();
     const { results: _, ...unfinished } = job;
     const again: Job = { ...unfinished, status: job.pass, error: null };
     const lease = { owner: this.#owner, forMs: LEASE_MS };
-    const resumed = await this.options.history.ask((database) => resumeJob(database, again, lease));
-    if (!resumed) {
-      throw new Problem('conflict', 'The replay is still stopping or was already resumed');
-    }
-    this.#run(again);
-    return again;
+    return this.#begin(async () => {
+      if (!(await this.options.history.ask((database) => resumeJob(database, again, lease)))) {
+        throw new Problem('conflict', 'The replay is still stopping or was already resumed');
+      }
+      return again;
+    });
   }
 
   /** Stops after the chunk that is being sent; another process continues there. */
@@ -195,7 +189,7 @@ export class Replays {
   }
 
   get #busy(): number {
-    return this.#active.size - this.#counting.length;
+    return this.#beginning + this.#active.size - this.#counting.length;
   }
 
   /** Cancellations that only count, the oldest first. */
@@ -204,12 +198,31 @@ export class Replays {
     return jobs.filter((job) => shownStatus(job) === 'done');
   }
 
-  #requireRoom(): void {
-    if (this.#busy < MAX_ACTIVE) return;
-    throw new Problem(
-      'conflict',
-      `${MAX_ACTIVE} replays are active, which is the limit. Wait for one to end or cancel it`,
-    );
+  /**
+   * Runs a job once it is stored.
+   * @throws Problem `conflict` if too many run, or begin at the same time
+   */
+  async #begin(store: () => Promise<Job>): Promise<Job> {
+    if (this.#busy >= MAX_ACTIVE) {
+      throw new Problem(
+        'conflict',
+        `${MAX_ACTIVE} replays are active, which is the limit. Wait for one to end or cancel it`,
+      );
+    }
+    this.#beginning++;
+    try {
+      const job = await store();
+      this.#run(job);
+      return job;
+    } finally {
+      this.#beginning--;
+    }
+  }
+
+  async #add(job: Job): Promise<Job> {
+    const lease = { owner: this.#owner, forMs: LEASE_MS };
+    await this.options.history.ask((database) => addJob(database, job, lease));
+    return job;
   }
 
   #run(job: Job, from: 'begun here' | 'taken over' = 'begun here'): void {

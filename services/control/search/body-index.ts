@@ -38,7 +38,7 @@ const AT_ONCE = 64;
 
 export interface BodyIndexOptions {
   history: Pick<History, 'ask' | 'forgotten' | 'learnDeletions'>;
-  /** 0: nothing is read */
+  /** 0: nothing is read, and nothing kept */
   retentionMs: number;
   maxBytes: number;
   now: () => Date;
@@ -74,13 +74,13 @@ export class BodyIndex {
     return this.options.retentionMs;
   }
 
+  /** Also while the search is off: the texts of earlier go. */
   start(): void {
-    if (this.retentionMs > 0) this.#polling.start();
+    this.#polling.start();
   }
 
   async stop(): Promise<void> {
     await this.#polling.stop();
-    if (this.retentionMs === 0) return;
     const { history } = this.options;
     await history.ask((database) => dropLease(database, LEASE, this.#owner)).catch(() => undefined);
   }
@@ -97,9 +97,8 @@ export class BodyIndex {
     await this.#purge();
     if (Math.abs(nowMs - this.#maintainedAt) < MAINTAIN_EVERY_MS) return;
     this.#maintainedAt = nowMs;
-    await history.ask((database) =>
-      keepChunks(database, nowMs - this.retentionMs, this.options.maxBytes),
-    );
+    const { retentionMs, maxBytes } = this.options;
+    await history.ask((database) => keepChunks(database, { nowMs, retentionMs, maxBytes }));
     await this.#merge();
   }
 

@@ -8,7 +8,14 @@ import { SEARCH } from './body-index';
 import { type Cursor } from '../history/newest';
 import { fillDeliveryPage } from '../history/queries';
 import { find, needlesOf, unpack } from './chunk';
-import { type Coverage, coverageOf, markOf, newestChunks, type StoredChunk } from './store';
+import {
+  type Coverage,
+  coverageOf,
+  listChunks,
+  markOf,
+  readChunks,
+  type StoredChunk,
+} from './store';
 
 /** Searches the bodies of the last days, newest first, within a time limit. */
 
@@ -80,30 +87,42 @@ async function scan(
     Number.MAX_SAFE_INTEGER,
   );
   const rows: DeliveryRow[] = [];
-  let waiting: StoredChunk[] = [];
-  for (let before: StoredChunk | undefined; ;) {
-    if (waiting.length === 0) {
-      waiting = await history.ask((database) =>
-        newestChunks(database, { since, until, before, limit: AT_ONCE }),
-      );
+  const searched = new Set<number>();
+  const listed = async () => {
+    const all = await history.ask((database) => listChunks(database, { since, until }));
+    return all.filter(({ seq }) => !searched.has(seq));
+  };
+  for (let left = await listed(); left.length > 0;) {
+    const next = left.splice(0, AT_ONCE);
+    const chunks = await history.ask((database) => readChunks(database, next));
+    if (chunks.length < next.length) {
+      // Texts of chunks that are gone may be in others, which have another place in the list.
+      left = await listed();
+      continue;
     }
-    const chunk = waiting.shift();
-    if (!chunk) return { rows: newestFirst(rows).slice(0, limit), stoppedAt: undefined };
-    // No later chunk has anything newer.
-    const certain = newestFirst(rows.filter(({ acceptedAt }) => acceptedAt > chunk.to));
-    if (certain.length >= limit) return { rows: certain.slice(0, limit), stoppedAt: undefined };
-    if (before && steadyMs() - begunAt > BUDGET_MS) return { rows: certain, stoppedAt: chunk.to };
-    before = chunk;
+    for (const chunk of chunks) {
+      // No later chunk has anything newer.
+      const certain = newestFirst(rows.filter(({ acceptedAt }) => acceptedAt > chunk.to));
+      if (certain.length >= limit) return { rows: certain.slice(0, limit), stoppedAt: undefined };
+      if (searched.size > 0 && steadyMs() - begunAt > BUDGET_MS) {
+        return { rows: certain, stoppedAt: chunk.to };
+      }
+      searched.add(chunk.seq);
+      rows.push(...(await searchChunk(chunk)));
+    }
+  }
+  return { rows: newestFirst(rows).slice(0, limit), stoppedAt: undefined };
+
+  async function searchChunk(chunk: StoredChunk): Promise<readonly DeliveryRow[]> {
     const ids = await matches(chunk, needles, history);
-    if (ids.length === 0) continue;
+    if (ids.length === 0) return [];
     const within = {
       ...filter,
       ids,
       since: Math.max(since, chunk.from),
       until: Math.min(until, chunk.to) + 1,
     };
-    const found = await fillDeliveryPage(history, within, { limit, after }, () => true);
-    rows.push(...found.rows);
+    return (await fillDeliveryPage(history, within, { limit, after }, () => true)).rows;
   }
 }
 

@@ -38,21 +38,32 @@ export interface StoredChunk extends PackedChunk {
 
 const COLUMNS = 'seq, from_ms as "from", to_ms as "to", raw, data';
 
+/** A chunk without its texts. */
+export type ChunkSpan = Pick<StoredChunk, 'seq' | 'from' | 'to'>;
+
+const NEWEST_FIRST = 'order by to_ms desc, seq desc';
+
 /** Lists chunks of a time, those with the newest entries first. */
-export async function newestChunks(
+export async function listChunks(
   { query }: Queries,
-  {
-    since,
-    until,
-    before,
-    limit,
-  }: { since: number; until: number; before?: StoredChunk | undefined; limit: number },
+  { since, until }: { since: number; until: number },
+): Promise<ChunkSpan[]> {
+  return query<ChunkSpan & Row>(
+    `select seq, from_ms as "from", to_ms as "to" from waypost.search_chunks
+     where to_ms >= $1::bigint and from_ms <= $2::bigint ${NEWEST_FIRST}`,
+    [since, until],
+  );
+}
+
+/** Reads chunks, as far as they are still there, those with the newest entries first. */
+export async function readChunks(
+  { query }: Queries,
+  spans: readonly ChunkSpan[],
 ): Promise<StoredChunk[]> {
   return query<StoredChunk & Row>(
     `select ${COLUMNS} from waypost.search_chunks
-     where to_ms >= $1::bigint and from_ms <= $2::bigint and ($3::bigint is null or (to_ms, seq) < ($3::bigint, $4::bigint))
-     order by to_ms desc, seq desc limit $5::int`,
-    [since, until, before?.to ?? null, before?.seq ?? null, limit],
+     where seq in (select value::bigint from jsonb_array_elements_text($1::jsonb)) ${NEWEST_FIRST}`,
+    [databaseJson(spans.map(({ seq }) => seq))],
   );
 }
 
@@ -82,9 +93,9 @@ export async function smallChunks(
 /** Deletes expired chunks, and the oldest ones beyond the size limit. */
 export async function keepChunks(
   database: Database,
-  sinceMs: number,
-  maxBytes: number,
+  { nowMs, retentionMs, maxBytes }: { nowMs: number; retentionMs: number; maxBytes: number },
 ): Promise<void> {
+  const sinceMs = nowMs - retentionMs;
   await database.query('delete from waypost.search_chunks where to_ms < $1::bigint', [sinceMs]);
   const [dropped] = await database.query<{ to_ms: number | null }>(
     `with sized as (select seq, sum(bytes) over (order by to_ms desc, seq desc) as total from waypost.search_chunks),
@@ -92,7 +103,10 @@ export async function keepChunks(
      select max(to_ms) as to_ms from gone`,
     [maxBytes],
   );
-  if (dropped?.to_ms != null) await setMark(database, 'search_from', dropped.to_ms + 1);
+  const before = await markOf(database, 'search_from');
+  const from = Math.max(before, sinceMs, (dropped?.to_ms ?? -1) + 1);
+  // A clock that was ahead has dropped all up to now.
+  await setMark(database, 'search_from', Math.min(from, nowMs));
 }
 
 /**

@@ -167,4 +167,19 @@ describe('attempts that are followed', () => {
       ['dlv_2', 'dlv_3', 'dlv_4', 'dlv_5'],
     ]);
   });
+
+  test('are printed also behind one of the same number that was not sent', async () => {
+    const [made] = delivery(1).attempts;
+    const withheld = { ...made!, withheld: true, at: '2026-01-01T00:00:00.500Z' };
+    let attempts: object[] = [];
+    answer = () => ({ data: [{ ...delivery(1), attempts }], next: null });
+    const tail = follow('tail', '--attempts', '--json');
+    await tail.said(/Following attempts/);
+    attempts = [withheld];
+    await tail.said(/00:00.500Z/);
+    attempts = [withheld, made!];
+    await tail.said(/00:01.000Z/);
+    const { json } = await tail.interrupt();
+    expect(json.map(({ at }) => at)).toEqual([withheld.at, made!.at]);
+  });
 });

@@ -38,6 +38,7 @@ test.each<[string, number, string, string[]]>([
   ],
   ['stop at the first event', 2, 'kkk', ['selected dlv_1', 'selected dlv_1', 'selected dlv_1']],
   ['do nothing before the first event', 0, 'rickj', []],
+  ['may be a text that was pasted', 1, '__proto__', ['retry dlv_1']],
   ['show the help', 0, '?', ['help']],
   ['stop the listener', 1, 'q', ['stop']],
   ['stop it by Ctrl-C, which is a key now', 1, '\u0003', ['stop']],

@@ -2,9 +2,10 @@ import { ATTEMPT_COLUMNS, requestsInWords, triesOf } from '../../../cli/output/d
 import { wantsColour } from '../../../cli/output/paint';
 import { createPrinter } from '../../../cli/output/print';
 import { showTest } from '../../../cli/output/test';
-import { type Column, fields, printable, table } from '../../../cli/output/table';
+import { type Column, fields, table } from '../../../cli/output/table';
 import { type ProcessContext } from '../../../cli/process-context';
 import { type Test } from '../../../shared/api/operations';
+import { printable } from '../../../shared/runtime/printable';
 import { waypost } from '../../support/cli';
 
 /** The output for people and for programs. */

@@ -347,6 +347,19 @@ test('a renamed audience keeps its trait in another system', () => {
   expect(faults).toEqual([expect.stringContaining('the trait p here and pros in the file')]);
 });
 
+test('an audience that has another name here is renamed, also one of an import that broke off', () => {
+  const file = toFile({ ...HERE, audiences: [{ ...PROS, name: 'Professionals' }] }, new Date(0));
+  // Its key is made of its first name, which an import replaces by a second call.
+  const brokenOff = { ...PROS, name: 'pros' };
+  for (const here of [PROS, brokenOff]) {
+    const present = { ...HERE, audiences: [here] };
+    const { steps, faults } = planImport(file, present, {}, false);
+    expect(faults).toEqual([]);
+    expect(steps[2]).toMatchObject({ act: 'change', id: 'aud_1', name: 'Professionals' });
+    expect(planRemovals(file, present)).toEqual([]);
+  }
+});
+
 test.each<[string, Partial<Audience>]>([
   ['another condition', { condition: 'user.traits.plan == "pro"' }],
   ['an uploaded list', { condition: null }],

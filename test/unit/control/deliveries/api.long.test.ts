@@ -546,6 +546,25 @@ describe('GET /deliveries/{id}', () => {
     expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'healthy' });
   });
 
+  test.each([
+    ['NUL', 'A\0B'],
+    ['half a character', 'A\ud83dB'],
+  ])('a destination whose name had %s in it shows its health', async (_, name) => {
+    const { id } = await control.destination();
+    for (const each of [name, 'Hooks']) {
+      await control.call('patch', `/destinations/${id}`).send({ name: each }).expect(200);
+    }
+    await recordAudit(
+      database,
+      control.memory.records('config').flatMap((each) => parseNotes(each as OpenRecord)),
+    );
+    expect(await get(`/destinations/${id}/health`)).toMatchObject({ state: 'off' });
+    const [renamed] = (await get(`/audit?entry=${id}`)).data;
+    expect(renamed.changes).toEqual([
+      { field: 'name', from: name.replace(/\0|\ud83d/, '\ufffd'), to: 'Hooks' },
+    ]);
+  });
+
   test('the reason of a wait is not a pause that has ended', async () => {
     const { id } = await control.destination({ paused: true });
     await record(aWait({ destination: id, reason: 'paused' }));

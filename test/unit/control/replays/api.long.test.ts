@@ -1,4 +1,5 @@
 import { type Database } from '../../../../services/control/history/database';
+import { readReplay } from '../../../../services/control/replays/job';
 import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
@@ -8,7 +9,7 @@ import { type ControlUnderTest, controlUnderTest } from '../../../support/contro
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
 import { aDeath, anEvent, aWait, at, START } from '../../../support/events';
-import { aDelivery } from '../../../support/factories';
+import { aDelivery, aDestination } from '../../../support/factories';
 
 let database: Database;
 let control: ControlUnderTest;
@@ -83,6 +84,20 @@ test('a replay sends no dead letter of a user who was deleted after it', async (
     expect(job).toMatchObject({ status: 'done', asked: 1 });
   });
   expect(due()).toEqual(['lee_0/1']);
+});
+
+test('of the replays that are asked for at once, no more begin than may run', async () => {
+  control = await controlUnderTest({ database, historyHasRead: () => false });
+  destination = (await control.destination({ enabled: true })).id;
+  const config = { destination: () => ({ version: 1, data: aDestination() }) };
+  const wanted = readReplay({ destination }, config, control.clock.now);
+  const asked = Array.from({ length: 12 }, (_, i) => control.replays.start(wanted, `rpl_${i}`));
+  const answers = await Promise.allSettled(asked);
+  expect(answers.map(({ status }) => status)).toEqual([
+    ...Array.from({ length: 5 }, () => 'fulfilled'),
+    ...Array.from({ length: 7 }, () => 'rejected'),
+  ]);
+  await control.replays.stop();
 });
 
 describe('replaying one delivery', () => {

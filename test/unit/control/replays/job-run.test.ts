@@ -1,9 +1,10 @@
 import { type Database } from '../../../../services/control/history/database';
-import { type Job, newJob } from '../../../../services/control/replays/job';
+import { type Job, newJob, newRecallJob } from '../../../../services/control/replays/job';
 import { deadDelivery, replayRecords } from '../../../../services/control/replays/candidates';
 import { JobRun, RateLimiter, type ReplayDeps } from '../../../../services/control/replays/job-run';
 import { Replays } from '../../../../services/control/replays/runner';
 import { LeasedJob } from '../../../../services/control/replays/leased-job';
+import { RecallRun } from '../../../../services/control/replays/recall-run';
 import { createEncryptor } from '../../../../shared/config/encryption';
 import { encodeDelivery } from '../../../../shared/model/delivery';
 import { defined } from '../../../../shared/collections/defined';
@@ -89,7 +90,15 @@ async function setUp(dead: { reason?: string; value?: string } = {}) {
   const leased = new LeasedJob(job, options);
   const due = () => memory.records('webhooks.due').map(({ headers }) => headers.delivery);
   const run = () => new JobRun(leased, options).toEnd();
-  return { memory, world, options, scope, leased, due, run };
+  return {
+    memory,
+    world,
+    options,
+    scope,
+    leased,
+    due,
+    run,
+  };
 }
 
 test('a process that is stopped while it makes records sends none of them afterwards', async () => {
@@ -165,4 +174,22 @@ test('a replay from a time on reads calls whose ingest had a clock ahead of the 
   const { places } = await replays.start(wanted, 'rpl_2');
   await replays.stop();
   expect(places).toMatchObject([{ partition: 0, low: 1 }]);
+});
+
+test('a process that is stopped before it asks retry to cancel asks for nothing afterwards', async () => {
+  const { memory, world, options } = await setUp();
+  const wanted = { destination: 'dst_1', action: 'cancel', maxPerSecond: null } as const;
+  const job: Job = {
+    ...newRecallJob(wanted, { id: 'rpl_2', now: new Date(START) }),
+    recall: { requested: false, next: 0, searched: [], of: 0 },
+  };
+  const leased = new LeasedJob(job, options);
+  // The notes of retry are read: the process stops, and another one takes the job over. What waits
+  // when it goes on is not what the user cancelled.
+  world.onTime = () => {
+    world.steadyMs += 20_000;
+    world.isOwner = false;
+  };
+  await new RecallRun(leased, options).toEnd();
+  expect([leased.lost, memory.records('webhooks.recalls')]).toEqual([true, []]);
 });

@@ -1,4 +1,4 @@
-import { type Database } from '../../../../services/control/history/database';
+import { type Database, type Param, type Row } from '../../../../services/control/history/database';
 import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { entriesOf, unpack } from '../../../../services/control/search/chunk';
@@ -148,6 +148,30 @@ describe('a search', () => {
     control.clock.now = new Date(control.clock.now.getTime() + 3 * 86_400_000);
     await readBodies();
     expect(await chunks()).toHaveLength(0);
+  });
+
+  test('a search finds what is merged while it searches', async () => {
+    const wanted = Array.from({ length: 6 }, (_, i) => `dlv_${i + 1}0`);
+    control.clock.now = new Date(control.clock.now.getTime() + 61_000);
+    for (const [i, id] of wanted.entries()) {
+      await sent({ id, agoMs: 600 - 100 * i, body: '{"note":"the needle"}' });
+      // Each of them is a chunk.
+      await control.readers.search.poll();
+    }
+    let looks = 0;
+    const query = async <T extends Row>(sql: string, params?: readonly Param[]) => {
+      if (sql.includes('from waypost.search_chunks') && ++looks === 2) await control.bodies.poll();
+      return database.query<T>(sql, params);
+    };
+    const other = { database: { ...database, query }, memory: control.memory };
+    const searching = await controlUnderTest(other);
+    searching.clock.now = control.clock.now;
+    const { data, searched } = await searching.get('/deliveries?q=needle');
+    expect(looks).toBeGreaterThan(1);
+    expect([data.map(({ id }: { id: string }) => id), searched.complete]).toEqual([
+      wanted.toReversed(),
+      true,
+    ]);
   });
 
   test('a deleted user is not found, and the stored texts are rewritten', async () => {

@@ -3,19 +3,30 @@ import { type Database } from '../../../../services/control/history/database';
 import { Forgotten, recordDeletion } from '../../../../services/control/history/deletions';
 import { BodyIndex } from '../../../../services/control/search/body-index';
 import { entriesOf, type Entry, pack, unpack } from '../../../../services/control/search/chunk';
-import { addChunks, chunksAfter } from '../../../../services/control/search/store';
+import {
+  addChunks,
+  chunksAfter,
+  coverageOf,
+  markOf,
+} from '../../../../services/control/search/store';
 import { asShared, endLeases, freezer, memoryDatabase } from '../../../support/database';
+import { eventually } from '../../../support/eventually';
 import { START } from '../../../support/events';
 
+const DAY_MS = 86_400_000;
 let database: Database;
 
 beforeAll(async () => {
   database = await memoryDatabase();
 });
 
+beforeEach(async () => {
+  await endLeases(database);
+  await database.query(`delete from waypost.meta where key like 'search%'`);
+});
 afterAll(() => database.close());
 
-function aProcess(beforeTransaction?: () => Promise<void>) {
+function aProcess(beforeTransaction?: () => Promise<void>, retentionMs = DAY_MS) {
   const shared = asShared(database, beforeTransaction);
   const forgotten = new Forgotten();
   return new BodyIndex({
@@ -24,7 +35,7 @@ function aProcess(beforeTransaction?: () => Promise<void>) {
       ask: (work) => work(shared),
       learnDeletions: () => forgotten.refresh(asShared(database), START),
     },
-    retentionMs: 86_400_000,
+    retentionMs,
     maxBytes: 1e9,
     now: () => new Date(START),
     log: pino({ level: 'silent' }),
@@ -72,4 +83,26 @@ test('a process that was frozen while it merged brings back no text that another
   thaw();
   await merged;
   expect(await stored()).toEqual(['dlv_2']);
+});
+
+test('once the search is switched off, the texts that it had stored go', async () => {
+  await add('dlv_3', 'lee');
+  const off = aProcess(undefined, 0);
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+  off.start();
+  jest.advanceTimersByTime(5_000);
+  jest.useRealTimers();
+  await eventually(async () => expect(await stored()).toEqual([]));
+  await off.stop();
+});
+
+test('a search that keeps texts for longer than before does not claim those that were dropped', async () => {
+  await aProcess(undefined, DAY_MS).poll();
+  const position = { partition: 0, next: 1, last: null, sinceMs: 0, readMs: START };
+  const droppedTo = await markOf(database, 'search_from');
+  const times = { nowMs: START, retentionMs: 5 * DAY_MS };
+  expect(coverageOf({ positions: [position], droppedTo }, undefined, times)).toEqual({
+    from: START - DAY_MS,
+    to: START,
+  });
 });
