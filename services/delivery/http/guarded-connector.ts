@@ -9,11 +9,11 @@ import { distrustedIssuer } from '../../../shared/runtime/distrusted-roots';
 import { type CertificateWatch } from './certificate-watch';
 import { type ClientTls, endpointContext } from './client-tls';
 import { DistrustedIssuerError } from './distrusted-issuer';
-import { EndpointFault } from './endpoint-fault';
 import { forbiddenAt, ForbiddenAddressError, ForbiddenPortError } from './forbidden-address';
 import { NO_PEERS, type Peer, peersOf } from './peers';
 import { type NameResolver } from './resolver';
 import { type Opening } from './proxy-gate';
+import { TlsFloods } from './tls-floods';
 import { TlsSessions } from './tls-sessions';
 import { openTunnel, type Proxy } from './tunnel';
 
@@ -70,18 +70,19 @@ export interface ConnectorOptions {
 }
 
 export function createConnector(options: ConnectorOptions): Connect {
-  const open = createOpener(options);
+  const floods = new TlsFloods();
+  const open = createOpener(options, floods);
   const openTunnelTo = createTunneler(options);
   return (target, done, waiting, way) => {
-    const refusal = refusalOf(target, options);
+    const to: Secured = { server: serverOf(target, way), tls: way?.tls };
+    const refusal = refusalOf(target, options) ?? floods.refusal(to.server);
     if (refusal) done(refusal, null);
-    else if (!way?.proxy) open(target, done, waiting, way?.tls);
+    else if (!way?.proxy) open(target, done, waiting, to);
     else {
-      const { proxy, tls } = way;
-      openTunnelTo(target, proxy, waiting).then(
+      openTunnelTo(target, way.proxy, waiting).then(
         ({ tunnel, peers }) => {
           if (target.protocol === 'https:') {
-            open({ ...target, httpSocket: tunnel }, done, waiting, tls, peers);
+            open({ ...target, httpSocket: tunnel }, done, waiting, { ...to, tunnelPeers: peers });
           } else done(null, tunnel, peers);
         },
         (error: unknown) => done(error as Error, null),
@@ -102,12 +103,34 @@ function refusalOf(
   return reason === undefined ? undefined : new ForbiddenAddressError(target.hostname, reason);
 }
 
+/** The other side of a connection, if it uses TLS. */
+interface Secured {
+  server: string;
+  tls: ClientTls | undefined;
+  /** where the tunnel leads to through which it is reached; absent: directly */
+  tunnelPeers?: readonly Peer[];
+}
+
+/**
+ * Returns what tells servers apart. A session belongs to the certificates that it began with, and
+ * behind a proxy may be anybody.
+ */
+function serverOf(
+  { hostname, port }: buildConnector.Options,
+  way: { readonly tls?: ClientTls; readonly proxy?: Proxy } = {},
+): string {
+  return `${hostname}:${port} ${way.tls?.id ?? ''} ${way.proxy?.key ?? ''}`;
+}
+
 function portOf({ port, protocol }: buildConnector.Options): number {
   return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
 /** Opens direct connections, and TLS through the tunnel of a proxy (`httpSocket`). */
-function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: ConnectorOptions) {
+function createOpener(
+  { timeoutMs, names, guard, onHandshake, certificates }: ConnectorOptions,
+  floods: TlsFloods,
+) {
   const sessions = new TlsSessions();
   const shared = {
     timeout: timeoutMs,
@@ -131,13 +154,10 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
     target: buildConnector.Options,
     done: Connected,
     waiting: Waiting | undefined,
-    tls: ClientTls | undefined,
-    tunnelPeers?: readonly Peer[],
+    { server, tls, tunnelPeers }: Secured,
   ): void => {
     const isSecure = target.protocol === 'https:';
     const isTunnel = target.httpSocket !== undefined;
-    // A session belongs to the certificates that it began with.
-    const server = `${target.hostname}:${target.port}${tls ? ` ${tls.id}` : ''}`;
     const session = isSecure ? sessions.get(server) : undefined;
     const { context: own, error: refusal } = tls ? contextOf(tls) : NODES_OWN;
     if (refusal) {
@@ -176,8 +196,8 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
       }
     }) as unknown as Socket;
     if (isSecure) {
+      floods.watch(socket, server);
       keepSessions(socket, (made, notAfter) => sessions.set(server, made, notAfter));
-      boundHandshakes(socket);
       beforeRefusal(socket, (peer) => (certificate = peer));
     }
     if (waiting && isTunnel) {
@@ -192,24 +212,12 @@ function createOpener({ timeoutMs, names, guard, onHandshake, certificates }: Co
   };
 }
 
-/** OpenSSL sends two on each connection, other servers up to four. */
-const MOST_TICKETS = 8;
-/** Shared instance: its stack is never read. */
-const TOO_MANY_TICKETS = new EndpointFault(
-  `the endpoint sent more than ${String(MOST_TICKETS)} TLS session tickets`,
-);
-
-/**
- * A server may send tickets at any time, also on an idle connection, and each costs as much as a
- * request.
- */
 function keepSessions(socket: Socket, keep: (session: Buffer, notAfter: number) => void): void {
-  let tickets = 0;
-  let notAfter = NaN;
+  let notAfter: number | undefined;
   socket.on('session', (made: Buffer) => {
-    if (tickets === 0) notAfter = endOfCertificate(socket);
-    if (++tickets > MOST_TICKETS) socket.destroy(TOO_MANY_TICKETS);
-    else if (!Number.isNaN(notAfter)) keep(made, notAfter);
+    if (socket.destroyed) return;
+    notAfter ??= endOfCertificate(socket);
+    if (!Number.isNaN(notAfter)) keep(made, notAfter);
   });
 }
 
@@ -217,27 +225,6 @@ function keepSessions(socket: Socket, keep: (session: Buffer, notAfter: number) 
 function endOfCertificate(socket: Socket): number {
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
   return Date.parse(certificate?.validTo ?? '');
-}
-
-/**
- * Lines of the key log for one handshake: one with TLS 1.2, five with TLS 1.3. Servers update their
- * keys after gigabytes, if at all.
- */
-const MOST_KEY_LINES = 8;
-const TOO_MANY_HANDSHAKES = new EndpointFault(
-  'the endpoint started the TLS handshake or renewed its keys again and again',
-);
-
-/**
- * A server of TLS 1.2 may start another handshake at any time, for example to ask for a client
- * certificate, and one of TLS 1.3 may update its keys, also on an idle connection. Node reports
- * both by the keys alone.
- */
-function boundHandshakes(socket: Socket): void {
-  let lines = 0;
-  socket.on('keylog', () => {
-    if (++lines > MOST_KEY_LINES) socket.destroy(TOO_MANY_HANDSHAKES);
-  });
 }
 
 /** Errors of OpenSSL about a certificate that no authority vouches for. */

@@ -36,7 +36,6 @@ export interface Shape {
   items: number;
 }
 
-const ROOT_DEPTH = 1;
 const BATCH_DEPTH = 2;
 /** The longest spelling of `batch`, with every letter escaped as in `\u0062`. */
 const LONGEST_KEY = 5 * 6;
@@ -46,6 +45,8 @@ export interface JsonLimits {
   depth: number;
   containers: number;
   keys: number;
+  /** Behind the first so many keys, so many others. A text with more counts as one with too many. */
+  newKeys: number;
   /** most bytes of an item of `batch` */
   itemBytes: number;
 }
@@ -60,18 +61,18 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
   let keys = 0;
   let start = -1;
   let end = 0;
-  let keyStart = 0;
-  let keyEnd = 0;
+  let stringFrom = 0;
+  let stringTo = 0;
   let items: Items | undefined;
+  let newKeys: NewKeys | undefined;
   const shape: Shape = { depth: 0, containers: 0, keys: 0, bytes: 0, largeItems: NONE, items: 0 };
 
   for (let i = 0; i < text.length; i++) {
     switch (text[i] ?? 0) {
       case QUOTE: {
-        const close = stringEnd(text, i + 1);
-        // At the root a string before an opening bracket is the key of what it opens.
-        if (depth === ROOT_DEPTH) [keyStart, keyEnd] = [i + 1, close];
-        i = close;
+        stringFrom = i + 1;
+        stringTo = stringEnd(text, stringFrom);
+        i = stringTo;
         break;
       }
       case OPEN_BRACE:
@@ -82,12 +83,22 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
           return { ...shape, containers, keys };
         }
         if (depth === BATCH_DEPTH) {
-          // The last of two equal keys counts, as for the parser.
-          if (keyOf(text, keyStart, keyEnd) === 'batch') items = new Items(limits.itemBytes, i + 1);
+          // The string before the bracket is its key. The last of two equal keys counts, as for the
+          // parser.
+          if (keyOf(text, stringFrom, stringTo) === 'batch') {
+            items = new Items(limits.itemBytes, i + 1);
+          }
         }
         break;
       case COLON:
         if (++keys > limits.keys) return { ...shape, containers, keys };
+        if (keys > limits.newKeys) {
+          newKeys ??= new NewKeys();
+          newKeys.add(text, stringFrom, stringTo);
+          if (newKeys.count > limits.newKeys) {
+            return { ...shape, containers, keys: limits.keys + 1 };
+          }
+        }
         break;
       case COMMA:
         if (depth === BATCH_DEPTH) items?.end(text, i);
@@ -132,6 +143,29 @@ export function unescapedKey(key: string): string {
   return key.replace(/\\u([0-9a-fA-F]{4})/g, (_, hex: string) =>
     String.fromCharCode(parseInt(hex, 16)),
   );
+}
+
+const HASH_BITS = 32;
+const SLOT_BITS = 14;
+/** Chosen anew by each process, so that nobody can write keys whose hashes are equal. */
+const [START = 0, FACTOR = 0] = crypto.getRandomValues(new Uint32Array(2)).map((part) => part | 1);
+
+/**
+ * Counts keys by their hashes: a string for each would cost more than parsing. Of keys that share a
+ * slot in turn, each counts again, which is rare while there are few of them.
+ */
+class NewKeys {
+  readonly #slots = new Int32Array(2 ** SLOT_BITS);
+  count = 0;
+
+  add(text: Buffer, start: number, end: number): void {
+    let hash = START | 0;
+    for (let i = start; i < end; i++) hash = Math.imul(hash ^ (text[i] ?? 0), FACTOR);
+    const slot = hash >>> (HASH_BITS - SLOT_BITS);
+    if (this.#slots[slot] === hash) return;
+    this.#slots[slot] = hash;
+    this.count++;
+  }
 }
 
 /** Measures the items of one array, without the spaces around them. */

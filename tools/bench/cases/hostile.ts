@@ -71,10 +71,18 @@ function hostileRequests(authorization: string): Hostile[] {
   const cut = gzipSync(CUT_CALLS, { level: 9 });
   const faults = gzipSync('{[}]'.repeat(120_000), { level: 9 });
   const missing = gzipSync(MISSING_START, { level: 9 });
+  // Each key is one that V8 has not seen, in an object of a shape of its own.
+  const names = Array.from({ length: 47_500 }, (_, i) => `"${i.toString(36)}x":1`);
+  const calls = Array.from(
+    { length: 2_500 },
+    (_, i) => `{${names.slice(19 * i, 19 * (i + 1)).join()}}`,
+  );
+  const different = gzipSync(`{"batch":[${calls.join()}]}`, { level: 9 });
   return [
     { headers: { ...gzip, authorization }, body: cut },
     { headers: { ...gzip, authorization }, body: faults },
     { headers: { ...gzip, authorization }, body: missing },
+    { headers: { ...gzip, authorization }, body: different },
     { headers: gzip, body: arrays },
     { headers: gzip, body: keys },
     { headers: { ...gzip, authorization: 'Basic bm9ib2R5Og==' }, body: arrays },

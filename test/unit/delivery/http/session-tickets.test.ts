@@ -14,13 +14,24 @@ import {
 
 /** What a server may send below HTTP, in TLS: on a connection in use, and on an idle one. */
 
+/** Each new connection looks up the name of its server. */
+class CountedNames extends NameResolver {
+  lookups = 0;
+
+  override resolve(hostname: string): ReturnType<NameResolver['resolve']> {
+    this.lookups++;
+    return super.resolve(hostname);
+  }
+}
+
 let clock: StallClock;
+let names: CountedNames;
 let sender: Sender;
 let peer: TlsPeer;
 
 beforeEach(() => {
   clock = new StallClock();
-  const names = new NameResolver(1_000);
+  names = new CountedNames(1_000);
   sender = new Sender({
     timeoutMs: 5_000,
     guard: () => undefined,
@@ -38,6 +49,10 @@ afterEach(async () => {
 
 async function post(options: TlsPeerOptions): Promise<SendResult> {
   peer = await startTlsPeer(options);
+  return postAgain();
+}
+
+function postAgain(): Promise<SendResult> {
   const { origin, certificate } = peer;
   const tls = new ClientTls({ ca: certificate.cert });
   const request = { origin, path: '/', headers: [], body: Buffer.from('{}'), tls };
@@ -68,6 +83,42 @@ testWith(PYTHON_OPENSSL, 'tickets without end on an idle connection end it', asy
     expect([sender.connections.idle, sender.connections.inUse]).toEqual([0, 0]),
   );
 });
+
+const UNASKED = {
+  ok: false,
+  error: {
+    code: 'connection',
+    message:
+      'the endpoint sent more than 8 TLS session tickets, and is not connected to for 10 s after that',
+  },
+};
+
+testWith(PYTHON_OPENSSL, 'after tickets without end no further connection is opened', async () => {
+  await post({ tickets: 100_000 });
+  const { lookups } = names;
+  expect(await postAgain()).toMatchObject(UNASKED);
+  expect(names.lookups).toBe(lookups);
+});
+
+testWith(PYTHON_OPENSSL, 'tickets without end on one of ten connections end all ten', async () => {
+  peer = await startTlsPeer({ tickets: 100_000 });
+  const results = await Promise.all(Array.from({ length: 10 }, postAgain));
+  const messages = results.map((result) => !result.ok && result.error.message);
+  expect(messages.filter((message) => message === TOO_MANY.error.message)).toHaveLength(1);
+  expect(messages.filter((message) => message === UNASKED.error.message)).toHaveLength(9);
+});
+
+testWith(
+  PYTHON_OPENSSL,
+  'after tickets without end on an idle connection, neither is one',
+  async () => {
+    expect(await post({ flood: 'tickets' })).toMatchObject({ ok: true });
+    await eventually(() => expect(sender.connections.idle).toBe(0));
+    const { lookups } = names;
+    expect(await postAgain()).toMatchObject(UNASKED);
+    expect(names.lookups).toBe(lookups);
+  },
+);
 
 const RENEWED = {
   ok: false,

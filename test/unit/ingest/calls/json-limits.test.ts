@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { measureJson } from '../../../../services/ingest/calls/json-limits';
 
-const LIMITS = { depth: 100, itemBytes: 32_768, containers: 1_000_000, keys: 1_000_000 };
+const LIMITS = {
+  depth: 100,
+  itemBytes: 32_768,
+  containers: 1_000_000,
+  keys: 1_000_000,
+  newKeys: 1_000_000,
+};
 const scan = (text: string, limits = LIMITS) => measureJson(Buffer.from(text), limits);
 
 /** Returns a call of exactly `bytes` bytes. */
@@ -133,3 +139,24 @@ test.each([
   ['{"batch":[1,2],"batch":[]}', 1],
   ['{"items":[1,2]}', 0],
 ])('counts the calls of %s', (text, items) => expect(scan(text).items).toBe(items));
+
+describe('different keys', () => {
+  const TOO_MANY = LIMITS.keys + 1;
+  const keysOf = (text: string) => scan(text, { ...LIMITS, newKeys: 100 }).keys;
+  const objectOf = (keys: string[]) => `{${keys.map((key) => `"${key}":"text"`).join()}}`;
+  const different = (count: number) => Array.from({ length: count }, (_, i) => `key-${String(i)}`);
+
+  const alone = different(201).map((key) => objectOf([key]));
+  const repeated = Array<string>(50).fill(objectOf(different(20)));
+  const values = different(500).map((text) => `"a":"${text}"`);
+
+  test.each([
+    ['as many as may be, twice', objectOf(different(200)), 200],
+    ['more', objectOf(different(201)), TOO_MANY],
+    ['more, each in an object of its own', `[${alone.join()}]`, TOO_MANY],
+    ['the same ones again and again', `[${repeated.join()}]`, 1_000],
+    ['different texts as values', `{${values.join()}}`, 500],
+  ])('%s', (_what, text, keys) => {
+    expect(keysOf(text)).toBe(keys);
+  });
+});

@@ -615,3 +615,41 @@ test.each([
   const { accepted } = verdicts(`{"batch":[{"type":"track","userId":${number},"event":"e"}]}`);
   expect(accepted.map(({ message }) => message.userId)).toEqual([id]);
 });
+
+describe('many different keys', () => {
+  /** Returns so many properties, whose names no other prefix has. */
+  const properties = (prefix: string, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix}${i.toString(36)}`, 1]));
+
+  function stepsOf(body: object): number {
+    const work = parseBody(Buffer.from(JSON.stringify(body)), 'batch');
+    let steps = 1;
+    while (!work.next().done) steps++;
+    return steps;
+  }
+
+  test('leave others their turn between any two calls of a batch, and cost it none', () => {
+    const batch = Array.from({ length: 2_500 }, (_, i) => ({
+      ...track,
+      properties: properties(`${String(i)}-`, 10),
+    }));
+    expect(stepsOf({ batch })).toBeGreaterThan(batch.length);
+    const { accepted, rejected } = verdicts({ context: { ip: '10.0.0.1' }, batch });
+    expect([accepted.length, rejected]).toEqual([2_500, []]);
+    expect(JSON.parse(accepted[7]!.value)).toMatchObject({
+      properties: batch[7]!.properties,
+      context: { ip: '10.0.0.1' },
+    });
+  });
+
+  test('of the largest call are few enough', () => {
+    const call = { ...track, properties: properties('', 4_000) };
+    expect(JSON.stringify(call).length).toBeGreaterThan(30_000);
+    expect(verdicts(call, 'track').accepted).toHaveLength(1);
+  });
+
+  test('beyond a call are refused', () => {
+    const call = { ...track, properties: properties('', 12_000) };
+    expect(take(call, 'track')).toMatchObject({ code: 'too_complex' });
+  });
+});
