@@ -314,7 +314,7 @@ describe('the code of the console', () => {
 });
 
 /** `CLIENT_CALLS=100000` by hand: minutes. */
-const CALLS = Number(process.env.CLIENT_CALLS ?? 5_000);
+const CALLS = Number(process.env.CLIENT_CALLS ?? 2_000);
 /** A client needs memory for its runtime and bodies in flight, beside its queue of 1 MB. */
 const MAX_PEAK_KB = 160 * 1024;
 

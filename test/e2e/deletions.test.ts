@@ -65,7 +65,7 @@ describe('under load', () => {
   const { PER_SECOND, SECONDS } =
     process.env.DELETIONS === 'all'
       ? { PER_SECOND: 200, SECONDS: 60 }
-      : { PER_SECOND: 40, SECONDS: 20 };
+      : { PER_SECOND: 40, SECONDS: 10 };
   /** webhooks, in batches, and by a destination that is paused and resumed */
   const PATHS = ['/half', '/half-batches', '/half-paused'];
 

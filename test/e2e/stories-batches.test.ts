@@ -7,14 +7,17 @@ import { isSignedBy } from '../support/verify-signature';
 
 /**
  * Batches from HTTP to HTTP: partial failures, rejections, and a delivery process that is killed or
- * stopped.
+ * stopped, also with single requests in flight.
  */
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLw==';
 
 let stage: StorySystem;
 beforeAll(async () => {
-  stage = await openStorySystem({ env: { WAYPOST_RETRY_DELAYS: '500ms,2s' } });
+  // The time-out is longer than an endpoint is made to wait here, and shorter than the 25 s that
+  // delivery has to stop.
+  const env = { WAYPOST_RETRY_DELAYS: '500ms,2s', WAYPOST_TIMEOUT: '20s' };
+  stage = await openStorySystem({ env });
 });
 afterAll(() => stage.close());
 
@@ -170,4 +173,49 @@ test('a stop of delivery hands back gathering events, and the next sends each on
     },
     { deadlineMs: 120_000 },
   );
+});
+
+test('delivery finishes open requests, and the next process sends the rest once', async () => {
+  const path = '/patient';
+  const { system, sink, topics } = stage;
+  // Given an endpoint that holds its answers, and more calls than its lane may have in flight.
+  let answer: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  sink.on(path, async () => {
+    await answered;
+    return {};
+  });
+  const { source } = await stage.connect({ webhooks: [{ url: sink.url(path) }] });
+  const calls = someTracks(100);
+  expect((await system.send(source.writeKey, 'batch', { batch: calls })).status).toBe(200);
+  const inFlight = 20;
+  await sink.waitFor(inFlight, { path });
+  // A later call was delivered: delivery has read all of these.
+  await stage.settled();
+
+  // When delivery gets SIGTERM, and then the endpoint answers.
+  const before = system.pids('delivery');
+  const [pid] = before;
+  system.kill('delivery', 'SIGTERM');
+  await eventually(async () => {
+    const port = system.env.WAYPOST_DELIVERY_HEALTH_PORT!;
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (ready) throw new Error('delivery is not stopping yet');
+  });
+  answer();
+  await eventually(() => expect(system.pids('delivery')).not.toContain(pid), { everyMs: 20 });
+
+  // Then it has sent only the requests in flight. Its successor sends the rest, and each call
+  // arrives once.
+  expect(sink.received(path)).toHaveLength(inFlight);
+  await eventually(() => expect(sink.deliveries(path).distinct).toBe(calls.length), {
+    deadlineMs: 120_000,
+  });
+  await eventually(() => {
+    for (const { messageId } of calls) expect(topics.attemptsOf(messageId)).toHaveLength(1);
+  });
+  expect(sink.deliveries(path).repeats).toBe(0);
 });

@@ -13,7 +13,7 @@ import { eventually } from '../support/eventually';
 
 const RECOVERED = { deadlineMs: 120_000 };
 /** Calls of some seconds. */
-const CALLS = 350;
+const CALLS = 175;
 const TIER = tierTopic(2_000);
 
 let rig: LoadedSystem;

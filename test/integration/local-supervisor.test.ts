@@ -12,12 +12,10 @@ import { once } from 'node:events';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PORTS } from '../../dev/local-settings';
-import { SERVICES } from '../../bin/service-list';
 import { isAlive, processId } from '../../shared/runtime/process-id';
 import { eventually } from '../support/eventually';
 import { freePort, freePorts } from '../support/free-port';
 import {
-  descendantIds,
   descendants,
   processes,
   startSupervised,
@@ -77,25 +75,6 @@ async function refusal(system: Supervised): Promise<string> {
 }
 
 describe('with its own broker', () => {
-  test('the supervisor restarts its broker, and its SIGKILL ends every process', async () => {
-    const system = stubs();
-    await system.printed('waypost ready', READY_MS);
-    // A watcher process has the command line of the broker too, and outlives it by a moment.
-    const broker = () =>
-      descendants(system.pid).find(
-        ({ command }) => command.includes('kafka.Kafka') && !command.includes('waypost-watch'),
-      )?.pid ?? 0;
-    const before = broker();
-    process.kill(before, 'SIGKILL');
-    await eventually(() => expect([0, before]).not.toContain(broker()));
-
-    // Services need no restart.
-    const below = descendantIds(system.pid);
-    expect(below.length).toBeGreaterThanOrEqual(SERVICES.length + 1);
-    process.kill(system.pid, 'SIGKILL');
-    await eventually(() => expect([...below.filter(isAlive), ...ours()]).toEqual([]));
-  }, 300_000);
-
   test('a start after SIGKILL waits for processes left behind, and stops in order', async () => {
     const first = stubs();
     await first.printed('waypost ready', READY_MS);

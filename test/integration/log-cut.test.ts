@@ -28,16 +28,19 @@ import { aDestination } from '../support/factories';
 import { aSource } from '../support/fakes';
 import { freePorts } from '../support/free-port';
 import { startService } from '../support/service';
+import { SharedSteps } from '../support/shared-steps';
 
 /**
  * A consumer, and a reader without a group, whose broker loses records that were read: it is killed
  * and its log cut, its disk is replaced by an earlier copy, or a topic is deleted and made again. What
  * was acknowledged afterwards is read, in whatever order the broker, the producer and the reader come
- * back. All tests share one broker, and each has topics of its own.
+ * back. All tests share one broker and one power cut, and each has topics of its own.
  */
 
 const TOPIC = 'messages';
 const RECOVERED_MS = 120_000;
+/** For tests that wait for each other. */
+const TEST_MS = 400_000;
 const log = createLog('test', 'silent');
 const throwIt = (error: unknown) => {
   throw error;
@@ -46,11 +49,6 @@ const throwIt = (error: unknown) => {
 const dir = mkdtempSync(join(tmpdir(), 'waypost-cut-'));
 let cluster: Cluster;
 let admin: Admin;
-/** of the test */
-let env: Record<string, string>;
-let kafka: Kafka;
-let producer: BatchProducer;
-
 beforeAll(async () => {
   cluster = await startCluster(dir, 1);
   admin = kafkajsClient({
@@ -66,24 +64,48 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-beforeEach(async () => {
-  env = {
+/** Topics of one test. */
+interface Scene {
+  env: Record<string, string>;
+  kafka: Kafka;
+  producer: BatchProducer;
+  close(): Promise<void>;
+}
+
+async function openScene(): Promise<Scene> {
+  const env = {
     KAFKA_BROKERS: cluster.brokers,
     WAYPOST_TOPIC_PREFIX: `cut-${randomUUID().slice(0, 8)}.`,
     WAYPOST_PARTITIONS: '1',
     WAYPOST_REPLICATION: '1',
   };
-  kafka = await connectKafka(loadSettings(env), { clientId: 'test', log });
-  producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
-});
+  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log });
+  const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
+  return {
+    env,
+    kafka,
+    producer,
+    close: async () => {
+      await producer.close(1_000);
+      await kafka.close();
+    },
+  };
+}
 
-afterEach(async () => {
-  await producer.close(1_000);
-  await kafka.close();
-});
+/** Runs a test on topics of its own. */
+function onTopics(tell: (on: Scene) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const on = await openScene();
+    try {
+      await tell(on);
+    } finally {
+      await on.close();
+    }
+  };
+}
 
 /** The name of a topic of the test at the broker. */
-const fullName = (topic: string) => `${env.WAYPOST_TOPIC_PREFIX!}${topic}`;
+const fullName = ({ env }: Scene, topic: string) => `${env.WAYPOST_TOPIC_PREFIX!}${topic}`;
 
 /** A consumer of topics, which takes nothing while it is busy. */
 class Reader {
@@ -95,12 +117,13 @@ class Reader {
   #consumption!: Consumption;
 
   constructor(
+    private readonly on: Scene,
     readonly group: string,
     private readonly topics: string[] = [TOPIC],
   ) {}
 
   async start(): Promise<void> {
-    this.#consumption = await kafka.consume({
+    this.#consumption = await this.on.kafka.consume({
       group: this.group,
       topics: this.topics,
       onRecord: (record) => {
@@ -121,8 +144,8 @@ class Reader {
       deadlineMs: RECOVERED_MS,
     });
     await eventually(async () => {
-      const [end] = await kafka.ranges(topic);
-      expect(await kafka.committed(this.group, topic)).toEqual([end!.high]);
+      const [end] = await this.on.kafka.ranges(topic);
+      expect(await this.on.kafka.committed(this.group, topic)).toEqual([end!.high]);
     });
   }
 
@@ -148,9 +171,9 @@ interface Pair {
   stop(): Promise<void>;
 }
 
-async function startPair(name: string): Promise<Pair> {
-  const running = new Reader(`${name}-running`);
-  const stopped = new Reader(`${name}-stopped`);
+async function startPair(on: Scene, name: string): Promise<Pair> {
+  const running = new Reader(on, `${name}-running`);
+  const stopped = new Reader(on, `${name}-stopped`);
   await Promise.all([running.start(), stopped.start()]);
   return {
     running,
@@ -161,7 +184,7 @@ async function startPair(name: string): Promise<Pair> {
     rest: async () => {
       await stopped.stop();
       running.isBusy = true;
-      await producer.send(named(['held']));
+      await on.producer.send(named(['held']));
     },
     goOn: async () => {
       running.goOn();
@@ -179,9 +202,9 @@ const named = (values: readonly string[], topic = TOPIC): OutRecord[] =>
   values.map((value) => ({ topic, key: null, value }));
 
 /** Sends records in several batches, so that a log can be cut between them. */
-async function send(values: readonly string[], topic = TOPIC): Promise<void> {
+async function send(on: Scene, values: readonly string[], topic = TOPIC): Promise<void> {
   for (let i = 0; i < values.length; i += 10) {
-    await producer.send(named(values.slice(i, i + 10), topic));
+    await on.producer.send(named(values.slice(i, i + 10), topic));
   }
 }
 
@@ -193,9 +216,42 @@ async function endBroker(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
 
 const records = () => join(dir, 'node-1', 'records');
 
-/** Cuts the log of a topic before the batch of this offset, as a power cut does. */
-function cut(topic: string, offset: number): void {
-  expect(cutLog(records(), `${fullName(topic)}-0`, offset)).toBe(offset);
+/** What happens to the logs of the tests while the broker is down after a power cut. */
+const whileDown: (() => void)[] = [];
+
+/** Cuts the log of a topic at the power cut before the batch of this offset. */
+function willCut(on: Scene, topic: string, offset: number): void {
+  whileDown.push(() => expect(cutLog(records(), `${fullName(on, topic)}-0`, offset)).toBe(offset));
+}
+
+const copy = join(dir, 'copy');
+/** A power cut, and later a restore of what the disk had then. All tests of a power cut share it. */
+const faults = new SharedSteps([
+  async () => {
+    await endBroker('SIGKILL');
+    cpSync(records(), copy, { recursive: true });
+    for (const change of whileDown) change();
+    await cluster.nodes[0]!.start();
+  },
+  async () => {
+    await endBroker('SIGTERM');
+    rmSync(records(), { recursive: true });
+    cpSync(copy, records(), { recursive: true });
+    expect(existsSync(records())).toBe(true);
+    await cluster.nodes[0]!.start();
+  },
+]);
+
+/** Declares a test of the power cut, which `next` waits for. */
+function atPowerCut(
+  name: string,
+  tell: (on: Scene, next: () => Promise<void>) => Promise<void>,
+): void {
+  test.concurrent(
+    name,
+    faults.with((next) => onTopics((on) => tell(on, next))()),
+    TEST_MS,
+  );
 }
 
 async function cutOf(group: string, topic = TOPIC): Promise<number> {
@@ -204,120 +260,110 @@ async function cutOf(group: string, topic = TOPIC): Promise<number> {
   return Number(line?.slice(name.length));
 }
 
-test('after a power cut a consumer that ran and one that was stopped read what was appended', async () => {
-  const pair = await startPair('cut');
-  const before = numbered('before', 100);
-  await send(before);
-  await pair.finish(before);
-  await pair.rest();
+atPowerCut(
+  'after a power cut a consumer that ran and one that was stopped read what was appended',
+  async (on, next) => {
+    const pair = await startPair(on, 'cut');
+    const before = numbered('before', 100);
+    await send(on, before);
+    await pair.finish(before);
+    await pair.rest();
 
-  await endBroker('SIGKILL');
-  cut(TOPIC, 60);
-  await cluster.nodes[0]!.start();
-  // More than was cut off, before anybody reads.
-  const after = numbered('after', 80);
-  await send(after);
-  await pair.goOn();
-  await pair.finish(after);
-  for (const reader of [pair.running, pair.stopped]) {
-    expect(await cutOf(reader.group)).toBeGreaterThanOrEqual(40);
-    expect(reader.seen.filter((value) => value.startsWith('before'))).toEqual(before);
-    expect(reader.cuts).toEqual([{ from: 60, after: reader.seen.indexOf('after-0') }]);
-    expect(reader.restarts).toEqual([60]);
-  }
-  await pair.stop();
-});
-
-test('after all data was restored from a copy both read what was appended', async () => {
-  const pair = await startPair('copy');
-  const kept = numbered('kept', 100);
-  await send(kept);
-  await pair.finish(kept);
-  await endBroker('SIGTERM');
-  const copy = join(dir, 'copy');
-  cpSync(records(), copy, { recursive: true });
-  await cluster.nodes[0]!.start();
-  const lost = numbered('lost', 50);
-  await send(lost);
-  await pair.finish(lost);
-  await pair.rest();
-
-  // Metadata, commits and epochs are as they were: the same epochs come again.
-  await endBroker('SIGTERM');
-  rmSync(records(), { recursive: true });
-  cpSync(copy, records(), { recursive: true });
-  expect(existsSync(records())).toBe(true);
-  await cluster.nodes[0]!.start();
-  const after = numbered('after', 120);
-  await send(after);
-  await pair.goOn();
-  await pair.finish(after);
-  expect(await cutOf(pair.running.group)).toBeGreaterThanOrEqual(50);
-  await pair.stop();
-});
-
-/** How logs can change under readers that have read all of them. */
-const CHANGES: [string, (topics: string[]) => Promise<void>][] = [
-  [
-    'was cut by a power cut',
-    async (topics) => {
-      await endBroker('SIGKILL');
-      for (const topic of topics) cut(topic, 30);
-      await cluster.nodes[0]!.start();
-    },
-  ],
-  [
-    'was made again',
-    async (topics) => {
-      for (const topic of topics) {
-        await deleteTopic(topic);
-        await createTopic(topic);
-      }
-    },
-  ],
-];
-
-test.each(CHANGES)(
-  'running readers, of `config` and of new records, go on after their topic %s, and grew beyond ' +
-    'what was read',
-  async (_, change) => {
-    const name = `reader-${String(CHANGES.findIndex(([, each]) => each === change))}`;
-    const config = await openConfig(kafka, { name, log, onFatal: throwIt });
-    const names = () => config.list('source').map(({ data }) => data.name);
-    const seen: string[] = [];
-    const tail = await kafka.tail({
-      name: 'test',
-      topic: TOPIC,
-      from: 'end',
-      onRecord: ({ value }) => seen.push(String(value)),
-      onFatal: throwIt,
-    });
-    const before = numbered('before', 50);
-    for (const each of before) await producer.send([sourceRecord(each)]);
-    await send(before);
-    await eventually(() => expect(names()).toEqual(before));
-    await tail.caughtUp(RECOVERED_MS);
-    expect(seen).toEqual(before);
-
-    await change([CONFIG, TOPIC]);
-    const after = numbered('after', 70);
-    for (const each of after) await producer.send([sourceRecord(each)]);
-    await send(after);
-    await eventually(() => expect(names()).toEqual(expect.arrayContaining(after)), {
-      deadlineMs: RECOVERED_MS,
-    });
-    await eventually(() => expect(seen).toEqual([...before, ...after]), {
-      deadlineMs: RECOVERED_MS,
-    });
-    // What another process reads that starts now.
-    const fresh = await openConfig(kafka, { name: 'fresh', log, onFatal: throwIt });
-    expect(names()).toEqual(fresh.list('source').map(({ data }) => data.name));
-    expect(names().length).toBeLessThan(120);
-    await config.refresh(10_000);
-    expect(config.position).toBe(fresh.position);
-    expect(await cutOf(`${name}-config`, CONFIG)).toBeGreaterThanOrEqual(20);
-    await Promise.all([config.stop(), fresh.stop(), tail.stop()]);
+    willCut(on, TOPIC, 60);
+    await next();
+    // More than was cut off, before anybody reads.
+    const after = numbered('after', 80);
+    await send(on, after);
+    await pair.goOn();
+    await pair.finish(after);
+    for (const reader of [pair.running, pair.stopped]) {
+      expect(await cutOf(reader.group)).toBeGreaterThanOrEqual(40);
+      expect(reader.seen.filter((value) => value.startsWith('before'))).toEqual(before);
+      expect(reader.cuts).toEqual([{ from: 60, after: reader.seen.indexOf('after-0') }]);
+      expect(reader.restarts).toEqual([60]);
+    }
+    await pair.stop();
   },
+);
+
+atPowerCut(
+  'after all data was restored from a copy both read what was appended',
+  async (on, next) => {
+    const pair = await startPair(on, 'copy');
+    const kept = numbered('kept', 100);
+    await send(on, kept);
+    await pair.finish(kept);
+    await next();
+    const lost = numbered('lost', 50);
+    await send(on, lost);
+    await pair.finish(lost);
+    await pair.rest();
+
+    // Metadata, commits and epochs are as they were: the same epochs come again.
+    await next();
+    const after = numbered('after', 120);
+    await send(on, after);
+    await pair.goOn();
+    await pair.finish(after);
+    expect(await cutOf(pair.running.group)).toBeGreaterThanOrEqual(50);
+    await pair.stop();
+  },
+);
+
+/**
+ * Readers of `config` and of new records run while their topics change and grow beyond what was
+ * read, and go on.
+ */
+async function readersGoOn(
+  on: Scene,
+  name: string,
+  change: (topics: string[]) => Promise<void>,
+): Promise<void> {
+  const { kafka, producer } = on;
+  const config = await openConfig(kafka, { name, log, onFatal: throwIt });
+  const names = () => config.list('source').map(({ data }) => data.name);
+  const seen: string[] = [];
+  const tail = await kafka.tail({
+    name: 'test',
+    topic: TOPIC,
+    from: 'end',
+    onRecord: ({ value }) => seen.push(String(value)),
+    onFatal: throwIt,
+  });
+  const before = numbered('before', 50);
+  for (const each of before) await producer.send([sourceRecord(each)]);
+  await send(on, before);
+  await eventually(() => expect(names()).toEqual(before));
+  await tail.caughtUp(RECOVERED_MS);
+  expect(seen).toEqual(before);
+
+  await change([CONFIG, TOPIC]);
+  const after = numbered('after', 70);
+  for (const each of after) await producer.send([sourceRecord(each)]);
+  await send(on, after);
+  await eventually(() => expect(names()).toEqual(expect.arrayContaining(after)), {
+    deadlineMs: RECOVERED_MS,
+  });
+  await eventually(() => expect(seen).toEqual([...before, ...after]), {
+    deadlineMs: RECOVERED_MS,
+  });
+  // What another process reads that starts now.
+  const fresh = await openConfig(kafka, { name: 'fresh', log, onFatal: throwIt });
+  expect(names()).toEqual(fresh.list('source').map(({ data }) => data.name));
+  expect(names().length).toBeLessThan(120);
+  await config.refresh(10_000);
+  expect(config.position).toBe(fresh.position);
+  expect(await cutOf(`${name}-config`, CONFIG)).toBeGreaterThanOrEqual(20);
+  await Promise.all([config.stop(), fresh.stop(), tail.stop()]);
+}
+
+atPowerCut(
+  'running readers, of `config` and of new records, go on after their topic was cut by a power cut',
+  (on, next) =>
+    readersGoOn(on, 'reader-cut', async (topics) => {
+      for (const topic of topics) willCut(on, topic, 30);
+      await next();
+    }),
 );
 
 function sourceRecord(id: string, of?: string): OutRecord {
@@ -330,55 +376,8 @@ function configRecord(kind: string, id: string, data: object): OutRecord {
   return { topic: CONFIG, key: `${kind}:${id}`, value: JSON.stringify(entry) };
 }
 
-const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
-
-async function deleteTopic(topic: string): Promise<void> {
-  await admin.deleteTopics({ topics: [fullName(topic)] });
-  await eventually(async () => expect(await admin.listTopics()).not.toContain(fullName(topic)));
-}
-
-async function createTopic(topic: string): Promise<void> {
-  await eventually(async () => {
-    await admin.createTopics({
-      topics: [{ topic: fullName(topic), numPartitions: 1, configEntries }],
-    });
-    expect(await admin.listTopics()).toContain(fullName(topic));
-  });
-}
-
-test('both read a topic that was made again and has grown beyond their position', async () => {
-  const pair = await startPair('again');
-  const before = numbered('before', 50);
-  await send(before);
-  await pair.finish(before);
-  await pair.rest();
-
-  await deleteTopic(TOPIC);
-  await createTopic(TOPIC);
-  const after = numbered('after', 90);
-  await send(after);
-  await pair.goOn();
-  await pair.finish(after);
-  await pair.stop();
-});
-
-test('a topic that disappears stops no other, and is read once it is there again', async () => {
-  const [first, second] = ['webhooks.retry.10s', 'webhooks.retry.1m'] as const;
-  const reader = new Reader('tiers', [first, second]);
-  await reader.start();
-  await send(['a'], first);
-  await reader.finish(['a'], first);
-  await deleteTopic(second);
-  await send(['b'], first);
-  await reader.finish(['a', 'b'], first);
-  await createTopic(second);
-  await send(['c'], second);
-  await reader.finish(['c'], second);
-  await reader.stop();
-});
-
 /** Sends calls of one user, in several batches. */
-async function call(messageIds: readonly string[]): Promise<void> {
+async function call({ producer }: Scene, messageIds: readonly string[]): Promise<void> {
   const at = new Date().toISOString();
   const calls = messageIds.map((messageId): OutRecord => {
     const message: Message = {
@@ -399,93 +398,165 @@ async function call(messageIds: readonly string[]): Promise<void> {
   for (let i = 0; i < calls.length; i += 10) await producer.send(calls.slice(i, i + 10));
 }
 
-test('a call that was cut off, and that its client sends again, is routed again', async () => {
-  const webhooks = [{ id: 'whk_1', url: 'sealed', origin: 'https://a.example', headers: {} }];
-  const destination = aDestination({ id: 'dst_1', sources: ['src_1'], webhooks });
-  await producer.send([
-    sourceRecord('src_1'),
-    configRecord('destination', destination.id, destination),
-  ]);
-  const config = await openConfig(kafka, { name: 'router', log, onFatal: throwIt });
-  const routed: string[] = [];
-  const tail = await kafka.tail({
-    name: 'routed',
-    topic: WEBHOOKS,
-    from: 'beginning',
-    onRecord: ({ headers }) => {
-      const decoded = decodeDelivery(headers);
-      if (decoded.kind === 'delivery') routed.push(decoded.delivery.messageId);
-    },
-    onFatal: throwIt,
-  });
-  const windowMs = 3_600_000;
-  const { consumption } = await startRouter({
-    kafka,
-    config,
-    producer,
-    windowMs,
-    log,
-    onFatal: throwIt,
-  });
-  const before = numbered('before', 40);
-  await call(before);
-  await eventually(() => expect(routed).toEqual(before), { deadlineMs: RECOVERED_MS });
-
-  await endBroker('SIGKILL');
-  cut(MESSAGES, 20);
-  await cluster.nodes[0]!.start();
-  // Behind the places that they had. The delivery of the one that was cut off may be lost, too.
-  const after = numbered('after', 30);
-  await call([...after, 'before-5', 'before-35', 'last']);
-  await eventually(() => expect(routed).toEqual([...before, ...after, 'before-35', 'last']), {
-    deadlineMs: RECOVERED_MS,
-  });
-  await consumption.stop(5_000);
-  await tail.stop();
-  await config.stop();
-});
-
-test.each([MESSAGES, PROFILE_EVENTS])(
-  'a computed trait counts the calls since a power cut of `%s`',
-  async (topic) => {
-    const about = { id: 'trt_seen', name: 'seen', key: 'seen', revision: 1, history: [0] };
-    const trait = { ...about, source: 'src_own', syncEveryMs: 500, createdAt: '', updatedAt: '' };
+atPowerCut(
+  'a call that was cut off, and that its client sends again, is routed again',
+  async (on, next) => {
+    const { kafka, producer } = on;
+    const webhooks = [{ id: 'whk_1', url: 'sealed', origin: 'https://a.example', headers: {} }];
+    const destination = aDestination({ id: 'dst_1', sources: ['src_1'], webhooks });
     await producer.send([
       sourceRecord('src_1'),
-      sourceRecord('src_own', 'trt_seen'),
-      configRecord('computed_trait', 'trt_seen', { ...trait, compute: 'count', event: 'Seen' }),
+      configRecord('destination', destination.id, destination),
     ]);
-    let seen: unknown;
+    const config = await openConfig(kafka, { name: 'router', log, onFatal: throwIt });
+    const routed: string[] = [];
     const tail = await kafka.tail({
-      name: 'receiver',
-      topic: MESSAGES,
+      name: 'routed',
+      topic: WEBHOOKS,
       from: 'beginning',
-      onRecord: ({ value }) => {
-        const { context, traits } = JSON.parse(String(value)) as Message;
-        if (context?.computedTrait !== undefined) seen = traits?.seen;
+      onRecord: ({ headers }) => {
+        const decoded = decodeDelivery(headers);
+        if (decoded.kind === 'delivery') routed.push(decoded.delivery.messageId);
       },
       onFatal: throwIt,
     });
-    const [port] = await freePorts(1);
-    const audiences = await startService('audiences', {
-      ...env,
-      WAYPOST_HOST: '127.0.0.1',
-      WAYPOST_AUDIENCES_HEALTH_PORT: String(port),
-      WAYPOST_DATA_DIR: join(dir, `audiences-${topic}`),
+    const windowMs = 3_600_000;
+    const { consumption } = await startRouter({
+      kafka,
+      config,
+      producer,
+      windowMs,
+      log,
+      onFatal: throwIt,
     });
-    // Audiences may write all that it has read in one batch, and a log is cut between batches.
-    await call(numbered('before', 20));
-    await eventually(() => expect(seen).toBe(20), { deadlineMs: RECOVERED_MS });
-    await call(numbered('later', 20));
-    await eventually(() => expect(seen).toBe(40), { deadlineMs: RECOVERED_MS });
+    const before = numbered('before', 40);
+    await call(on, before);
+    await eventually(() => expect(routed).toEqual(before), { deadlineMs: RECOVERED_MS });
 
-    await endBroker('SIGKILL');
-    expect(cutLog(records(), `${fullName(topic)}-0`, 20)).toBeLessThan(40);
-    await cluster.nodes[0]!.start();
-    // What was counted stays counted.
-    await call(numbered('after', 60));
-    await eventually(() => expect(seen).toBe(100), { deadlineMs: RECOVERED_MS });
-    await audiences.stop();
+    willCut(on, MESSAGES, 20);
+    await next();
+    // Behind the places that they had. The delivery of the one that was cut off may be lost, too.
+    const after = numbered('after', 30);
+    await call(on, [...after, 'before-5', 'before-35', 'last']);
+    await eventually(() => expect(routed).toEqual([...before, ...after, 'before-35', 'last']), {
+      deadlineMs: RECOVERED_MS,
+    });
+    await consumption.stop(5_000);
     await tail.stop();
+    await config.stop();
   },
+);
+
+for (const topic of [MESSAGES, PROFILE_EVENTS]) {
+  atPowerCut(
+    `a computed trait counts the calls since a power cut of \`${topic}\``,
+    async (on, next) => {
+      const { env, kafka, producer } = on;
+      const about = { id: 'trt_seen', name: 'seen', key: 'seen', revision: 1, history: [0] };
+      const trait = { ...about, source: 'src_own', syncEveryMs: 500, createdAt: '', updatedAt: '' };
+      await producer.send([
+        sourceRecord('src_1'),
+        sourceRecord('src_own', 'trt_seen'),
+        configRecord('computed_trait', 'trt_seen', { ...trait, compute: 'count', event: 'Seen' }),
+      ]);
+      let seen: unknown;
+      const tail = await kafka.tail({
+        name: 'receiver',
+        topic: MESSAGES,
+        from: 'beginning',
+        onRecord: ({ value }) => {
+          const { context, traits } = JSON.parse(String(value)) as Message;
+          if (context?.computedTrait !== undefined) seen = traits?.seen;
+        },
+        onFatal: throwIt,
+      });
+      const [port] = await freePorts(1);
+      const audiences = await startService('audiences', {
+        ...env,
+        WAYPOST_HOST: '127.0.0.1',
+        WAYPOST_AUDIENCES_HEALTH_PORT: String(port),
+        WAYPOST_DATA_DIR: join(dir, `audiences-${topic}`),
+      });
+      // Audiences may write all that it has read in one batch, and a log is cut between batches.
+      await call(on, numbered('before', 20));
+      await eventually(() => expect(seen).toBe(20), { deadlineMs: RECOVERED_MS });
+      await call(on, numbered('later', 20));
+      await eventually(() => expect(seen).toBe(40), { deadlineMs: RECOVERED_MS });
+
+      whileDown.push(() =>
+        expect(cutLog(records(), `${fullName(on, topic)}-0`, 20)).toBeLessThan(40),
+      );
+      await next();
+      // What was counted stays counted.
+      await call(on, numbered('after', 60));
+      await eventually(() => expect(seen).toBe(100), { deadlineMs: RECOVERED_MS });
+      await audiences.stop();
+      await tail.stop();
+    },
+  );
+}
+
+const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
+
+async function deleteTopic(on: Scene, topic: string): Promise<void> {
+  await admin.deleteTopics({ topics: [fullName(on, topic)] });
+  await eventually(async () => expect(await admin.listTopics()).not.toContain(fullName(on, topic)));
+}
+
+async function createTopic(on: Scene, topic: string): Promise<void> {
+  await eventually(async () => {
+    await admin.createTopics({
+      topics: [{ topic: fullName(on, topic), numPartitions: 1, configEntries }],
+    });
+    expect(await admin.listTopics()).toContain(fullName(on, topic));
+  });
+}
+
+test(
+  'running readers, of `config` and of new records, go on after their topic was made again',
+  onTopics((on) =>
+    readersGoOn(on, 'reader-again', async (topics) => {
+      for (const topic of topics) {
+        await deleteTopic(on, topic);
+        await createTopic(on, topic);
+      }
+    }),
+  ),
+);
+
+test(
+  'both read a topic that was made again and has grown beyond their position',
+  onTopics(async (on) => {
+    const pair = await startPair(on, 'again');
+    const before = numbered('before', 50);
+    await send(on, before);
+    await pair.finish(before);
+    await pair.rest();
+
+    await deleteTopic(on, TOPIC);
+    await createTopic(on, TOPIC);
+    const after = numbered('after', 90);
+    await send(on, after);
+    await pair.goOn();
+    await pair.finish(after);
+    await pair.stop();
+  }),
+);
+
+test(
+  'a topic that disappears stops no other, and is read once it is there again',
+  onTopics(async (on) => {
+    const [first, second] = ['webhooks.retry.10s', 'webhooks.retry.1m'] as const;
+    const reader = new Reader(on, 'tiers', [first, second]);
+    await reader.start();
+    await send(on, ['a'], first);
+    await reader.finish(['a'], first);
+    await deleteTopic(on, second);
+    await send(on, ['b'], first);
+    await reader.finish(['a', 'b'], first);
+    await createTopic(on, second);
+    await send(on, ['c'], second);
+    await reader.finish(['c'], second);
+    await reader.stop();
+  }),
 );

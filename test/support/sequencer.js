@@ -28,9 +28,8 @@ const LONGEST = [
   'integration/local-system',
   'e2e/topics-made-again',
   'integration/ledger',
-  'integration/tail-cluster',
+  'integration/three-brokers',
   'integration/local-supervisor',
-  'integration/broker-outage',
 ];
 /** Those of whole systems are longer than those of single services and of libraries. */
 const TIERS = ['e2e', 'integration', 'libraries'];

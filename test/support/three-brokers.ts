@@ -18,8 +18,8 @@ export interface ThreeBrokers {
     minInSync: number,
     settings?: Record<string, string>,
   ): Promise<void>;
-  /** Stops the third broker and waits until it has left the in-sync replicas of this partition. */
-  stopThird(topic: string, partition: number): Promise<void>;
+  /** Stops the third broker and waits until it has left the in-sync replicas of these partitions. */
+  stopThird(partitions: readonly [topic: string, partition: number][]): Promise<void>;
   startThird(): Promise<void>;
   killFirst(): Promise<void>;
   close(): Promise<void>;
@@ -48,7 +48,7 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
     process.kill(node.pid!, signal);
     await eventually(() => expect(node.pid).toBeUndefined(), { deadlineMs: SEEN_MS });
   };
-  const isrOf = async (topic: string, partition: number) => {
+  const isrOf = async ([topic, partition]: readonly [topic: string, partition: number]) => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
     return topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)?.isr ?? [];
   };
@@ -67,14 +67,21 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
         }),
       );
     },
-    stopThird: async (topic, partition) => {
-      await eventually(async () => expect(await isrOf(topic, partition)).toContain(3), {
-        deadlineMs: SEEN_MS,
-      });
+    stopThird: async (partitions) => {
+      const isrs = () => Promise.all(partitions.map(isrOf));
+      await eventually(
+        async () => {
+          for (const isr of await isrs()) expect(isr).toContain(3);
+        },
+        { deadlineMs: SEEN_MS },
+      );
       await end(third, 'SIGTERM');
-      await eventually(async () => expect(await isrOf(topic, partition)).not.toContain(3), {
-        deadlineMs: SEEN_MS,
-      });
+      await eventually(
+        async () => {
+          for (const isr of await isrs()) expect(isr).not.toContain(3);
+        },
+        { deadlineMs: SEEN_MS },
+      );
     },
     startThird: () => third.start(),
     killFirst: () => end(first, 'SIGKILL'),

@@ -70,7 +70,7 @@ export interface Tally {
  * Enough that a kill hits work in flight at each service; the rest of two cores is for the
  * recovery.
  */
-export const PER_SECOND = 80;
+export const PER_SECOND = 40;
 const HEALTHY = '/healthy';
 const FAILING = '/failing';
 const HANGING = '/hanging';
@@ -191,7 +191,8 @@ export async function openLoadedSystem({
           const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
           if (!answer.ok) throw new Error(`${name} is not ready: ${await answer.text()}`);
         },
-        { deadlineMs: RECOVERY_MS },
+        // Each look lists all processes of the machine.
+        { deadlineMs: RECOVERY_MS, everyMs: 250 },
       ),
     caughtUp: async () => {
       const acknowledged = new Set(load.acknowledged);
