@@ -65,9 +65,13 @@ export function removeLogin(world: Pick<ProcessContext, 'env' | 'home'>): boolea
 
 /**
  * Writes a file that only its owner can read, even if it existed with wider permissions. It has the
- * whole text, or is what it was.
+ * whole text, or is what it was. A pipe or a device, such as /dev/stdout, gets the text and stays.
  */
 function writePrivately(file: string, text: string): void {
+  if (isStream(file)) {
+    writeFileSync(file, text);
+    return;
+  }
   const draft = `${file}.${randomUUID()}`;
   try {
     // Others may write to the folder: a file of that name would be theirs.
@@ -77,6 +81,13 @@ function writePrivately(file: string, text: string): void {
     rmSync(draft, { force: true });
     throw error;
   }
+}
+
+/** Tells whether this is a pipe or a device of this user or of the system: not that of a stranger. */
+function isStream(file: string): boolean {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found || found.isFile() || found.isDirectory()) return false;
+  return found.uid === 0 || found.uid === process.getuid?.();
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -53,6 +54,12 @@ test('nothing goes through a file that somebody put there before', async () => {
   symlinkSync(elsewhere, join(dir, `waypost.json.${process.pid}`));
   expect(await run('export', '--out', 'waypost.json')).toMatchObject({ code: 0 });
   expect(readFileSync(elsewhere, 'utf8')).toBe('mine');
+});
+
+test('a device gets the text, and stays', async () => {
+  symlinkSync('/dev/null', join(dir, 'null'));
+  expect(await run('export', '--out', 'null')).toMatchObject({ code: 0 });
+  expect(readlinkSync(join(dir, 'null'))).toBe('/dev/null');
 });
 
 test.each([
