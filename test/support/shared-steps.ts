@@ -13,7 +13,7 @@ export class SharedSteps {
   #taken = 0;
   #waiting: { resolve: () => void; reject: (error: unknown) => void }[] = [];
 
-  constructor(private readonly steps: readonly (() => Promise<void>)[]) {}
+  constructor(private readonly steps: readonly (() => Promise<unknown>)[]) {}
 
   /** Returns the function of a test. Each `next` resolves after the next step. */
   with(tell: (next: () => Promise<void>) => Promise<void>): () => Promise<void> {
@@ -31,7 +31,8 @@ export class SharedSteps {
   #wait(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      this.#takeIfAllWait();
+      // Jest begins all in one turn: the last of them may not have begun yet.
+      setImmediate(() => this.#takeIfAllWait());
     });
   }
 

@@ -6,10 +6,11 @@ const nothingMore = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a step is taken once, when each test waits for it', async () => {
   const told: string[] = [];
-  const steps = new SharedSteps([
-    async () => void told.push('first step'),
-    async () => void told.push('second step'),
-  ]);
+  const says = (what: string) => () => {
+    told.push(what);
+    return Promise.resolve();
+  };
+  const steps = new SharedSteps([says('first step'), says('second step')]);
   const scene = (name: string) =>
     steps.with(async (next) => {
       await next();
@@ -31,7 +32,8 @@ test('a step is taken once, when each test waits for it', async () => {
 
 test('a test that fails or ends holds up no other', async () => {
   let taken = 0;
-  const steps = new SharedSteps([async () => void taken++, async () => void taken++]);
+  const take = () => Promise.resolve(taken++);
+  const steps = new SharedSteps([take, take]);
   const fails = steps.with(() => Promise.reject(new Error('broken')))();
   const ends = steps.with((next) => next())();
   const waits = steps.with(async (next) => {
@@ -47,7 +49,7 @@ test('a test that has not come to the step yet is waited for', async () => {
   let arrive!: () => void;
   const arrived = new Promise<void>((resolve) => (arrive = resolve));
   let taken = 0;
-  const steps = new SharedSteps([async () => void taken++]);
+  const steps = new SharedSteps([() => Promise.resolve(taken++)]);
   const early = steps.with((next) => next())();
   const late = steps.with(async (next) => {
     await arrived;
