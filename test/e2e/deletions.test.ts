@@ -137,6 +137,7 @@ describe('under load', () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await Promise.all(open);
+    await system.control('PATCH', `/destinations/${paused.id}`, { paused: false });
     draining = true;
 
     const isOlderThan = (messageId: string, { at }: Deleted) =>

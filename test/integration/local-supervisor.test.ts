@@ -210,14 +210,14 @@ describe('a refused start prints one sentence about', () => {
   });
 
   test.each([
-    [['service'], 'No service was named'],
-    [['service', 'shipping'], 'There is no service "shipping"'],
-    [['begin'], 'Usage: '],
+    [['service'], /^No service was named.*ingest, router/],
+    [['service', 'shipping'], /^There is no service "shipping".*ingest, router/],
+    [['begin'], /^Usage: start .*service NAME/],
   ])('the arguments %j', async (args, sentence) => {
     const text = await refusal(
       startSupervised(process.execPath, ['dist/bin/main.js', ...args], {}),
     );
-    expect(text).toMatch(new RegExp(`^${sentence}.*ingest, router|^Usage: .*ingest\\|router`));
+    expect(text).toMatch(sentence);
   });
 });
 

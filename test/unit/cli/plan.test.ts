@@ -318,10 +318,15 @@ test('an import with ambiguous or unknown names is refused with a fault for each
 });
 
 test('an import whose definitions would share a trait is refused before it changes anything', () => {
-  const members = { ...PROS, id: 'aud_2', name: 'Members' };
+  const members = {
+    ...SPENT,
+    id: 'trt_2',
+    name: 'Members',
+    key: 'pros',
+  };
   const faultsOf = (file: typeof FILE, here: Partial<typeof HERE>) =>
     planImport(file, { ...HERE, ...here }, {}, false).faults;
-  expect(faultsOf(FILE, { audiences: [members] })).toEqual([
+  expect(faultsOf(FILE, { audiences: [], traits: [members] })).toEqual([
     '"Pros" would use the trait pros, which "Members" already uses.',
   ]);
   const shared = toFile({ ...HERE, traits: [{ ...SPENT, key: 'pros' }] }, new Date(0));
