@@ -68,8 +68,9 @@ export function removeLogin(world: Pick<ProcessContext, 'env' | 'home'>): boolea
  * whole text, or is what it was. A pipe or a device, such as /dev/stdout, gets the text and stays.
  */
 function writePrivately(file: string, text: string): void {
-  if (isStream(file)) {
-    writeFileSync(file, text);
+  const open = isStream(file) ? file : descriptorOf(file);
+  if (open !== undefined) {
+    writeFileSync(open, text);
     return;
   }
   const draft = `${file}.${randomUUID()}`;
@@ -88,6 +89,17 @@ function isStream(file: string): boolean {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found || found.isFile() || found.isDirectory()) return false;
   return found.uid === 0 || found.uid === process.getuid?.();
+}
+
+/**
+ * Returns the number of the open file that a name such as /dev/stdout stands for, also if it is
+ * redirected to a file: a file that is renamed to this name would replace it for the whole machine.
+ */
+function descriptorOf(file: string): number | undefined {
+  const [name, fd] = /^\/dev\/(?:stdout|stderr|fd\/(\d+))$/.exec(file) ?? [];
+  if (fd !== undefined) return Number(fd);
+  if (name === undefined) return undefined;
+  return name === '/dev/stdout' ? 1 : 2;
 }
 
 /**

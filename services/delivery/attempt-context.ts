@@ -89,13 +89,15 @@ export class AttemptContext {
   /**
    * Returns the permission of a request that was signed now. It holds for a moment, in which a
    * request over a kept connection is written. The clock of the machine tells also that it slept.
-   * @param isPermitted asked again after that
+   * @param isPermitted asked again after that, with the time at which the request began: it began
+   *   within its window, which may end while it waits for its connection
    */
-  permission(isPermitted: () => boolean): () => boolean {
+  permission(isPermitted: (begun: Timing) => boolean): () => boolean {
     const signedAt = this.time.wallMs();
+    const begun = this.timing();
     return () => {
       const ageMs = Math.abs(this.time.wallMs() - signedAt);
-      return ageMs < PERMITTED_MS || (ageMs < STALE_MS && isPermitted());
+      return ageMs < PERMITTED_MS || (ageMs < STALE_MS && isPermitted(begun));
     };
   }
 

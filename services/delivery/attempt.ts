@@ -116,7 +116,7 @@ export class Attempt implements MemberOwner {
     return { destination: this.admitted.lookup.destination, endpoint };
   }
 
-  permitNow(endpoint: Endpoint): Permit | 'overdue' | undefined {
+  permitNow(endpoint: Endpoint, timing = this.context.timing()): Permit | 'overdue' | undefined {
     const { inHand, context } = this;
     if (inHand.record.isRevoking && !this.#isEnded) return undefined;
     if (context.standingOf(inHand) !== 'free') return undefined;
@@ -125,7 +125,7 @@ export class Attempt implements MemberOwner {
       this.admitted,
       inHand.delivery,
       lookup,
-      context.timing(),
+      timing,
       context.disabledUrls.has,
     );
     if (admission.kind !== 'try') {
@@ -402,7 +402,9 @@ class UrlRequest implements Job {
       nowMs: this.context.time.wallMs(),
       traceparent,
     });
-    request.isPermitted = this.context.permission(() => isPermit(this.attempt.permitNow(endpoint)));
+    request.isPermitted = this.context.permission((begun) =>
+      isPermit(this.attempt.permitNow(endpoint, begun)),
+    );
     sendRequest(this.context.sender, destination, request, (result) => {
       if (!result.ok && result.lostPermission) {
         this.#withdraw(false);

@@ -148,7 +148,6 @@ export class Deliverer {
   }
 
   #take(record: OpenRecord, delivery: Delivery): void {
-    const nowMs = this.#nowMs();
     if (this.#steps.isDuplicateStep(record, this.#attempts.time.steadyMs())) {
       const { id, attempt, hop } = delivery;
       this.options.log.debug(
@@ -161,7 +160,6 @@ export class Deliverer {
     }
     // A user sends it before the time that its last wait was for.
     if (isRequested(delivery)) delete delivery.notBefore;
-    if (isOwedOneTry(delivery, nowMs)) delivery.final = true;
     // Copy the body: the value is a slice of a whole fetch, which a delivery could keep in memory
     // for seconds.
     const body = Buffer.from(record.value ?? '');
@@ -204,6 +202,8 @@ export class Deliverer {
       this.#conclude(inHand, { kind: 'cancelled', reason: 'user_deleted' }, timing.nowMs);
       return true;
     }
+    // Its window may have ended while it was held here.
+    if (isOwedOneTry(delivery, timing.nowMs)) delivery.final = true;
     const lookup = this.options.destinations.lookup(delivery.destinationId);
     const admission = admit(delivery, lookup, timing, this.#attempts.disabledUrls.has);
     if (!current && needsCurrentConfig(delivery, lookup, admission)) return false;

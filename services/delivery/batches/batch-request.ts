@@ -8,6 +8,7 @@ import {
 import { type OpenRecord } from '../../../shared/kafka/port';
 import { type Delivery } from '../../../shared/model/delivery';
 import { type Clock } from '../clock/clock';
+import { type Timing } from '../decisions/admission';
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
 import { childTraceparent, isTraced } from '../../../shared/telemetry/trace';
 import {
@@ -40,8 +41,9 @@ export interface MemberOwner {
   /**
    * Returns the permit to send to this URL now; otherwise `overdue` if the window for sending is
    * over, or undefined if it must not be sent for another reason, or another process may send.
+   * @param timing default: now
    */
-  permitNow(endpoint: Endpoint): Permit | 'overdue' | undefined;
+  permitNow(endpoint: Endpoint, timing?: Timing): Permit | 'overdue' | undefined;
   /** The batch was rejected as a whole. Its halves follow. */
   onHalved(endpoint: Endpoint, attempt: UrlAttempt, traceparent: string): void;
   onJudged(endpoint: Endpoint, judged: JudgedResponse, traceparent: string): void;
@@ -67,7 +69,7 @@ export interface BatchContext {
   time: Pick<Clock, 'wallMs' | 'agreedMs'>;
   responses: ResponseBudget;
   /** as `AttemptContext.permission` */
-  permission(isPermitted: () => boolean): () => boolean;
+  permission(isPermitted: (begun: Timing) => boolean): () => boolean;
 }
 
 /** The collection of the batches that wait. */
@@ -257,8 +259,8 @@ export class BatchRequest implements Job {
       DELIVERIES_HEADER,
       members.map(({ owner }) => owner.inHand.delivery.id).join(','),
     );
-    request.isPermitted = context.permission(() =>
-      members.every(({ owner }) => isPermit(owner.permitNow(endpoint))),
+    request.isPermitted = context.permission((begun) =>
+      members.every(({ owner }) => isPermit(owner.permitNow(endpoint, begun))),
     );
     sendRequest(sender, destination, request, (result) => {
       if (!result.ok && result.lostPermission) {

@@ -97,7 +97,7 @@ export function insistenceOf({ recalled }: Delivery): Job['insists'] {
 type IsOff = (endpoint: Endpoint) => boolean;
 
 /**
- * @param delivery with `final` set if `isOwedOneTry` returned true when it was read
+ * @param delivery with `final` set if `isOwedOneTry` returns true
  * @param isOff default: as the configuration says
  */
 export function admit(

@@ -73,7 +73,7 @@ export interface ParsedRequest {
   faults: ReadonlyMap<number, FoundFault>;
   /** what was lost of envelopes */
   lost: readonly FoundFault[];
-  /** It was read call by call. Nothing says that its envelopes are of one client. */
+  /** Nothing says that its envelopes are of one client: it is no JSON, or not all of it was read. */
   isBroken: boolean;
 }
 

@@ -25,8 +25,8 @@ import { type Steps } from './steps';
 import { withNulls } from './with-nulls';
 
 /**
- * Reads a body that cannot be read as one JSON value: each call by itself, so that a fault of one
- * is its own.
+ * Reads a body that cannot be read as one JSON value, or would cost too much: each call by itself,
+ * so that a fault of one is its own.
  */
 
 /** The object of the envelope, and its array. */
@@ -91,6 +91,8 @@ export function* readBrokenBatch(
     faults.set(calls.length, { ...tooMany(further), excerpt: excerptOf(body, start, body.length) });
     calls.push(null);
   }
+  // Nothing was wrong but its size: it is read as if it had been parsed whole.
+  const isWhole = why.code === 'too_complex' && faults.size === 0 && envelopes.size === 1;
   // Pieces that are no calls belong to the run before them, and to the first one.
   if (runs[0]) runs[0].from = 0;
   return {
@@ -101,7 +103,7 @@ export function* readBrokenBatch(
     writeKey: writeKey ?? calls.map(writeKeyOf).find((key) => key !== undefined),
     faults,
     lost,
-    isBroken: true,
+    isBroken: !isWhole,
   };
 }
 

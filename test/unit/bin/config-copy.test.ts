@@ -38,6 +38,20 @@ test('a restore that Kafka interrupts goes on where it broke off', async () => {
   );
 });
 
+test('a restore goes on behind records that Kafka has twice, since it had lost an answer', async () => {
+  const memory = memoryLog();
+  for (const i of [0, 1, 0, 1]) {
+    const { key, value } = JSON.parse(lineOf(i)) as { key: string; value: string };
+    memory.append([{ topic: 'config', key, value }]);
+  }
+  expect(await restore(memory.kafka, Readable.from([whole]))).toBe(1_200);
+  expect(memory.records('config').map(({ key }) => String(key))).toEqual([
+    'token:0',
+    'token:1',
+    ...Array.from({ length: 1_200 }, (_, i) => `token:${String(i)}`),
+  ]);
+});
+
 test.each([
   ['has another entry', [lineOf(0), lineOf(7)]],
   ['lost an entry', [lineOf(1)]],

@@ -1,6 +1,8 @@
 import {
+  closeSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -60,6 +62,14 @@ test('a device gets the text, and stays', async () => {
   symlinkSync('/dev/null', join(dir, 'null'));
   expect(await run('export', '--out', 'null')).toMatchObject({ code: 0 });
   expect(readlinkSync(join(dir, 'null'))).toBe('/dev/null');
+});
+
+test('an open file gets the text under its name in /dev', async () => {
+  const file = join(dir, 'redirected');
+  const fd = openSync(file, 'w');
+  expect(await run('export', '--out', `/dev/fd/${fd}`)).toMatchObject({ code: 0 });
+  closeSync(fd);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ sources: [] });
 });
 
 test.each([

@@ -1192,6 +1192,41 @@ describe('deletions of users', () => {
     expect(story.events('attempt')).toEqual([]);
   });
 
+  test.each<[string, Partial<Delivery>]>([
+    ['a first attempt', {}],
+    ['the last attempt', { attempt: 5 }],
+    ['an attempt behind a circuit', { reason: 'circuit_open', recalled: 'recovered' }],
+  ])(
+    '%s that began within its window is sent although its connection takes longer',
+    async (_, change) => {
+      story.patient = true;
+      await story.take({ ...change, expiresAt: Date.now() + 50 });
+      await story.pass(150);
+      expect(story.open[0]!.isPermitted()).toBe(true);
+    },
+  );
+
+  test('a delivery whose window ended while the process stood still is tried once', async () => {
+    story.patient = true;
+    await story.take({ expiresAt: Date.now() + 200_000 });
+    jest.setSystemTime(Date.now() + 300_000);
+    story.open.splice(0)[0]!.answer(NOT_SENT);
+    await settle();
+    expect(story.waits()).toEqual([]);
+    expect(story.open).toHaveLength(1);
+  });
+
+  test('a call whose window ended while deletions were not known is tried once', async () => {
+    const acceptedAt = Date.now() - 10_000;
+    story.deletions.ageMs = 600_000;
+    await story.take({ userId: 'kim', acceptedAt, expiresAt: Date.now() + 100_000 });
+    expect(story.sent).toEqual([]);
+    jest.setSystemTime(Date.now() + 600_000);
+    story.deletions.ageMs = 0;
+    await decideAgain();
+    expect(story.sent).toHaveLength(1);
+  });
+
   test('later calls, calls of others and of other sources are sent', async () => {
     story.deletions.add({ userId: 'kim', at: Date.now(), sources: ['src_a'] });
     story.deletions.add({ anonymousId: 'visitor', at: Date.now() });

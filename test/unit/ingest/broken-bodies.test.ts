@@ -184,6 +184,21 @@ describe('the envelopes of a broken body', () => {
     expect(messages()).toEqual([]);
   });
 
+  test('names another source in a whole body, also with many different keys', async () => {
+    const batch = Array.from({ length: 1_000 }, (_, i) => {
+      const keys = Array.from({ length: 20 }, (_unused, key) => [`${i}-${key}`, 1]);
+      return {
+        type: 'track',
+        userId: 'u',
+        event: 'A',
+        properties: Object.fromEntries(keys) as object,
+      };
+    });
+    const body = JSON.stringify({ batch, writeKey: 'key-2' });
+    expect(await ingest.post('/v1/batch', body)).toMatchObject({ status: 200 });
+    expect(messages()).toHaveLength(1_000);
+  });
+
   test.each([
     ['is cut off', `{"batch":[${A},${B}],"integrations":{"All":fal`],
     ['is cut off before its value', `{"batch":[${A},${B}],"integrations":`],
