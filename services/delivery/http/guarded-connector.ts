@@ -116,10 +116,10 @@ interface Secured {
  * behind a proxy may be anybody.
  */
 function serverOf(
-  { hostname, port }: buildConnector.Options,
+  target: buildConnector.Options,
   way: { readonly tls?: ClientTls; readonly proxy?: Proxy } = {},
 ): string {
-  return `${hostname}:${port} ${way.tls?.id ?? ''} ${way.proxy?.key ?? ''}`;
+  return `${target.hostname}:${portOf(target)} ${way.tls?.id ?? ''} ${way.proxy?.key ?? ''}`;
 }
 
 function portOf({ port, protocol }: buildConnector.Options): number {
