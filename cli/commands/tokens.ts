@@ -1,10 +1,11 @@
 import { type NewToken, type Operations, type Token } from '../../shared/api/operations';
 import { ROLES } from '../../shared/model/config';
+import { messageOf } from '../../shared/runtime/errors';
 import { type Group, type Listed, listOf, type Session } from '../command';
 import { writeOut } from '../connect/files';
 import { deleteEntry, find, type Patch, patchEntry } from '../entries';
 import { choiceField, type Fields, optionsOf, readFields, textField } from '../fields';
-import { usage } from '../process-context';
+import { CliError, usage } from '../process-context';
 import { addDelete, addList, addShow } from '../resource';
 
 /** `waypost tokens`: the tokens for the control API, with their roles and rights. */
@@ -93,7 +94,11 @@ async function create(session: Session, options: { out?: string }, name = ''): P
       writeOut(world, options.out, `${data.token}\n`);
     } catch (error) {
       // Nobody will ever know it.
-      await deleteEntry(session.api(), 'token', data);
+      await deleteEntry(session.api(), 'token', data).catch((second: unknown) => {
+        throw new CliError(
+          `${messageOf(error)} The token ${data.id} could not be deleted (${messageOf(second)}): delete it.`,
+        );
+      });
       throw error;
     }
     show(session, withoutSecret(data));

@@ -73,7 +73,7 @@ export async function readVersions(
 
 /**
  * Deletes the versions that were replaced before a time, since no attempt of the history is as old,
- * and with its last version the health of a deleted destination.
+ * and with its last version the health of a deleted destination. A backup may bring one back.
  */
 export async function dropVersions({ query }: Queries, sinceMs: number): Promise<void> {
   await query(
@@ -81,9 +81,11 @@ export async function dropVersions({ query }: Queries, sinceMs: number): Promise
        delete from waypost.destination_versions v where (data is null and at < $1) or exists (
          select 1 from waypost.destination_versions later
          where later.destination = v.destination and later.version > v.version and later.at < $1)
-       returning destination, data)
-     delete from waypost.health
-     where destination in (select destination from dropped where data is null)`,
+       returning destination, version, data)
+     delete from waypost.health using dropped
+     where health.destination = dropped.destination and dropped.data is null and not exists (
+       select 1 from waypost.destination_versions later
+       where later.destination = dropped.destination and later.version > dropped.version)`,
     [sinceMs],
   );
 }

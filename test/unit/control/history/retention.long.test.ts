@@ -45,24 +45,34 @@ test('jobs that have ended and facts that nobody repeats do not stay for ever', 
 });
 
 test('the health of a destination goes once its deletion is as old as the history', async () => {
-  const destination = async (id: string, deletedDaysAgo?: number) => {
+  const destination = async (id: string, versions: ['set' | 'deleted', daysAgo: number][]) => {
     await database.query(`insert into waypost.health values ($1, true, '{}')`, [id]);
-    const days = [40, ...(deletedDaysAgo === undefined ? [] : [deletedDaysAgo])];
-    for (const [version, ago] of days.entries()) {
+    for (const [version, [what, ago]] of versions.entries()) {
       await database.query('insert into waypost.destination_versions values ($1, $2, $3, $4)', [
         id,
         version,
         NOW_MS - ago * DAY_MS,
-        version === 0 ? '{}' : null,
+        what === 'set' ? '{}' : null,
       ]);
     }
   };
-  await destination('dst_here');
-  await destination('dst_recent', 29);
-  await destination('dst_old', 31);
+  await destination('dst_here', [['set', 40]]);
+  await destination('dst_recent', [
+    ['set', 40],
+    ['deleted', 29],
+  ]);
+  await destination('dst_old', [
+    ['set', 40],
+    ['deleted', 31],
+  ]);
+  await destination('dst_restored', [
+    ['set', 40],
+    ['deleted', 35],
+    ['set', 33],
+  ]);
   await keepWithin(database, { forMs: 30 * DAY_MS, maxBytes: 1e9 }, NOW_MS);
   const left = await database.query('select destination from waypost.health order by 1');
-  expect(left).toEqual([{ destination: 'dst_here' }, { destination: 'dst_recent' }]);
+  expect(left.map((row) => row.destination)).toEqual(['dst_here', 'dst_recent', 'dst_restored']);
 });
 
 test('a deletion stays as a proof, and keeps out events as long as Kafka may have them', async () => {
