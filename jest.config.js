@@ -53,7 +53,8 @@ module.exports = {
   testTimeout: 240_000,
   // For two cores. Those with processes wait rather than compute: each keeps half a core busy.
   maxWorkers: 4,
-  // Concurrent tests wait for a delivery that comes back, each for its own.
+  // Concurrent tests wait for a delivery that comes back, each for its own, or for each other
+  // (test/support/shared-steps.ts).
   maxConcurrency: 12,
   // A worker that has run a hundred files is ten times slower at what makes many promises: start
   // another instead.

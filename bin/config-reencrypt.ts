@@ -93,12 +93,12 @@ export function outcomeOf(
   if (notDropped.length > 0) {
     lines.push(`Not deleted, since they changed. Run it again: ${notDropped.join(', ')}`);
   }
-  if (believed) lines.push(...tokensIn(believed));
+  if (believed) lines.push(...acceptedWith(believed));
   return lines.map(printable);
 }
 
 /** Says what an administrator accepted with a lost key. */
-function tokensIn(tokens: readonly Token[]): string[] {
+function acceptedWith(tokens: readonly Token[]): string[] {
   return [
     'The key is lost, so nothing shows who wrote config: every entry was authenticated as it was. ' +
       'Whoever could write the topic may have added tokens, sources or destinations. ' +

@@ -110,7 +110,7 @@ function newTries(deliveries: DeliveryRow[], known: Recent): Row[] {
       ),
     )
     .filter(({ delivery, attempt, url }) =>
-      // Not by its number: what was not sent has that of the attempt to come.
+      // Its number is not unique: an attempt that was not sent has that of the next one.
       known.add(`${delivery.id} ${attempt.at} ${url.url}`),
     )
     .sort((a, b) => (a.attempt.at < b.attempt.at ? -1 : 1));

@@ -93,7 +93,7 @@ async function create(session: Session, options: { out?: string }, name = ''): P
     try {
       writeOut(world, options.out, `${data.token}\n`);
     } catch (error) {
-      // Nobody will ever know it.
+      // Nobody will ever know its secret.
       await deleteEntry(session.api(), 'token', data).catch((second: unknown) => {
         throw new CliError(
           `${messageOf(error)} The token ${data.id} could not be deleted (${messageOf(second)}): delete it.`,

@@ -169,7 +169,7 @@ function plan<
   { kind, toFile, create, change }: Ways<F, H>,
 ): DefinitionStep {
   const { name, key, sources, destinations, syncEvery } = wanted;
-  // It never changes, and no two have the same.
+  // The key of a definition never changes, and no two have the same.
   const same = here.find((one) => one.key === key);
   const told = { name, sources, destinations };
   if (!same) {
@@ -200,7 +200,7 @@ interface Definitions {
   traits: readonly { name: string; key: string }[];
 }
 
-/** Returns a fault for each definition to be created whose trait another one gives already. */
+/** Returns a fault for each new definition whose trait another one already uses. */
 export function traitsInUse(file: Definitions, present: Definitions): string[] {
   const here = [...present.audiences, ...present.traits];
   const nameByKey = new Map(here.map(({ key, name }) => [key, name]));
@@ -211,10 +211,10 @@ export function traitsInUse(file: Definitions, present: Definitions): string[] {
     ...file.traits.filter(isNew(present.traits)),
   ];
   return created.flatMap(({ name, key }) => {
-    const giver = nameByKey.get(key);
+    const user = nameByKey.get(key);
     nameByKey.set(key, name);
-    return giver === undefined
+    return user === undefined
       ? []
-      : [`"${name}" would use the trait ${key}, which "${giver}" already uses.`];
+      : [`"${name}" would use the trait ${key}, which "${user}" already uses.`];
   });
 }

@@ -88,7 +88,8 @@ export class AttemptContext {
 
   /**
    * Returns the permission of a request that was signed now. It holds for a moment, in which a
-   * request over a kept connection is written. The clock of the machine tells also that it slept.
+   * request over a kept connection is written. The clock of the machine also counts the time in which
+   * the machine slept.
    * @param isPermitted asked again after that, with the time at which the request began: it began
    *   within its window, which may end while it waits for its connection
    */

@@ -1,14 +1,15 @@
 /** Makes texts of strangers harmless for a terminal. */
 
-/** Control characters, which a terminal would obey, and line breaks, in texts from strangers. */
+/** Control characters and line breaks, which a terminal would obey. */
 // eslint-disable-next-line no-control-regex -- it removes control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
+/** Replaces them in a text of one line. */
 export function printable(text: string): string {
   return text.replace(CONTROL, '\ufffd');
 }
 
-/** The same of a text of several lines. */
+/** Replaces them in a text of several lines, except the breaks of these. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }

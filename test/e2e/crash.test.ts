@@ -4,6 +4,7 @@ import { compact } from '../../shared/collections/defined';
 import { eventually } from '../support/eventually';
 import { openLoadedSystem, PER_SECOND, type LoadedSystem } from '../../tools/harness/loaded-system';
 import { isAlive, type ProcessId, processId } from '../../shared/runtime/process-id';
+import { healthPortOf } from '../support/service';
 import { descendantIds, descendants } from '../support/supervised';
 import { TraitOracle } from '../support/trait-oracle';
 
@@ -39,7 +40,7 @@ function broker(): number {
 const servicePids = () => SERVICES.map((name) => rig.system.pids(name));
 
 function liveness(): Promise<number[]> {
-  const port = (name: ServiceName) => rig.system.env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
+  const port = (name: ServiceName) => healthPortOf(rig.system.env, name);
   return Promise.all(
     SERVICES.map(async (name) => (await fetch(`http://127.0.0.1:${port(name)}/livez`)).status),
   );

@@ -1,6 +1,7 @@
 import { SERVICES, type ServiceName } from '../../bin/service-list';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
+import { healthPortOf } from '../support/service';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 import { isSignedBy } from '../support/verify-signature';
 
@@ -16,11 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-const healthPort = (env: Record<string, string>, name: ServiceName) =>
-  env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
-
+const health = (name: ServiceName, path: string) =>
+  fetch(`http://127.0.0.1:${healthPortOf(stage.system.env, name)}${path}`);
 const metricsOf = async (name: ServiceName) => {
-  const answer = await fetch(`http://127.0.0.1:${healthPort(stage.system.env, name)}/metrics`);
+  const answer = await health(name, '/metrics');
   return (await answer.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 };
 /** Returns the records that a service has sent to or read from topics, by topic. */
@@ -54,7 +54,7 @@ test('a call leaves as a signed POST with its event, its user and its properties
 });
 
 test('services of one process deliver and retry, with their own health ports and work counts', async () => {
-  const { system, sink } = stage;
+  const { sink } = stage;
   sink.on('/hook', [{ status: 503 }, {}]);
   const connection = await stage.connect({ webhooks: [{ url: sink.url('/hook') }] });
   const call = await connection.send(aTrack());
@@ -64,7 +64,7 @@ test('services of one process deliver and retry, with their own health ports and
   ).toEqual([call.messageId, call.messageId]);
 
   for (const name of SERVICES) {
-    const ready = await fetch(`http://127.0.0.1:${healthPort(system.env, name)}/readyz`);
+    const ready = await health(name, '/readyz');
     expect([name, ready.status]).toEqual([name, 200]);
     const lines = await metricsOf(name);
     expect(lines.filter((line) => !line.includes(`service="${name}"`))).toEqual([]);

@@ -3,6 +3,7 @@ import { type CollectedSpan, type Collector, startCollector } from '../../tools/
 import { SERVICES } from '../../bin/service-list';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
+import { healthPortOf } from '../support/service';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 
 /**
@@ -253,9 +254,8 @@ test('/metrics and OTLP have exactly the metrics of docs/reference/metrics.md', 
   expect(documented.length).toBeGreaterThan(40);
   const texts = await Promise.all(
     SERVICES.map(async (name) => {
-      const answer = await fetch(
-        `http://127.0.0.1:${stage.system.env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!}/metrics`,
-      );
+      const port = healthPortOf(stage.system.env, name);
+      const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
       expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
       return answer.text();
     }),

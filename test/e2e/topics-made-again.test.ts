@@ -4,6 +4,7 @@ import { kafkajsClient } from '../../shared/kafka/client/patches';
 import { MESSAGES, tierTopic, WEBHOOKS } from '../../shared/kafka/topics';
 import { type LoadedSystem, openLoadedSystem } from '../../tools/harness/loaded-system';
 import { eventually } from '../support/eventually';
+import { healthPortOf } from '../support/service';
 
 /**
  * A system under load whose topics are deleted and made again, with fewer partitions and with more.
@@ -48,7 +49,7 @@ async function makeTopic(topic: string, numPartitions: number): Promise<void> {
 }
 
 async function health(name: ServiceName, path: string): Promise<Response> {
-  const port = rig.system.env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
+  const port = healthPortOf(rig.system.env, name);
   // The service ends a connection that was idle for some seconds, just when it is used again.
   return fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } });
 }

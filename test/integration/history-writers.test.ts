@@ -73,36 +73,41 @@ async function holding(work: (transaction: Transaction) => Promise<unknown>) {
 test.each<[string, (delivery: string) => DeliveryEvent]>([
   ['new', (delivery) => anEvent({ delivery, n: 1 })],
   ['known', later],
-])('two processes write %s rows that their events have in opposite orders', async (kind, event) => {
-  const ids = ['a', 'm', 'z'];
-  const events = ids.map(event);
-  if (kind === 'known') {
-    await storeEvents(
-      one,
-      ids.map((delivery) => aFailure({ delivery })),
-      parts,
+])(
+  'two processes whose events are in opposite orders both write their %s rows',
+  async (kind, event) => {
+    const ids = ['a', 'm', 'z'];
+    const events = ids.map(event);
+    if (kind === 'known') {
+      await storeEvents(
+        one,
+        ids.map((delivery) => aFailure({ delivery })),
+        parts,
+      );
+    }
+    const undo = await holding((transaction) =>
+      kind === 'known'
+        ? transaction.query(`select 1 from waypost.deliveries where id = 'm' for update`)
+        : storeEvents(
+            { ...third, transaction: (work) => work(transaction) },
+            [event('m')],
+            [...parts],
+          ),
     );
-  }
-  const undo = await holding((transaction) =>
-    kind === 'known'
-      ? transaction.query(`select 1 from waypost.deliveries where id = 'm' for update`)
-      : storeEvents(
-          { ...third, transaction: (work) => work(transaction) },
-          [event('m')],
-          [...parts],
-        ),
-  );
-  const writes = [storeEvents(one, events.toReversed(), [...parts])];
-  await waiting(1);
-  writes.push(storeEvents(other, events, [...parts]));
-  await waiting(2);
-  await undo();
-  await Promise.all(writes);
-  const attempts = kind === 'known' ? 2 : 1;
-  expect(await made()).toEqual([...ids.map((id) => `${id} ${String(attempts)}`), 'known 1'].sort());
-});
+    const writes = [storeEvents(one, events.toReversed(), [...parts])];
+    await waiting(1);
+    writes.push(storeEvents(other, events, [...parts]));
+    await waiting(2);
+    await undo();
+    await Promise.all(writes);
+    const attempts = kind === 'known' ? 2 : 1;
+    expect(await made()).toEqual(
+      [...ids.map((id) => `${id} ${String(attempts)}`), 'known 1'].sort(),
+    );
+  },
+);
 
-test('two processes have events of a delivery that both know and of one that neither knows', async () => {
+test('two processes both write a delivery that exists and one that does not', async () => {
   const { freeze, frozen, thaw } = freezer();
   const pausing: Database = {
     ...one,

@@ -150,8 +150,8 @@ describe('npm start', () => {
         (name) =>
           ((lstatSync(join(data, name), { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0,
       );
-      // The history of a test is a copy of files that the test run made.
-      expect(open.filter((name) => !name.startsWith('history/'))).toEqual([]);
+      // The embedded database chooses the modes of its files. Its folder keeps others out.
+      expect(open.filter((name) => !name.startsWith('history/pg/'))).toEqual([]);
       if (process.getuid?.() !== 0) return;
       const nobody = { uid: 65_534, gid: 65_534, encoding: 'utf8' } as const;
       const found = spawnSync('find', [data, '-type', 'f', '-readable'], nobody);

@@ -2,12 +2,10 @@ import { SERVICES, type ServiceName } from '../../bin/service-list';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
 import { openProcesses } from '../support/processes';
+import { healthPortOf } from '../support/service';
 import { startSupervised, type Supervised } from '../support/supervised';
 
 /** Some services in one process, and their common end. first-webhook.test.ts runs all in one. */
-
-const healthPort = (env: Record<string, string>, name: ServiceName) =>
-  env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
 
 let running: Supervised | undefined;
 afterEach(() => running?.end('SIGKILL'));
@@ -30,7 +28,7 @@ test('the failure of one ends them all, and services not named do not start', as
       }));
     const first = start('router', 'retry');
     const ready = async (name: ServiceName) =>
-      (await fetch(`http://127.0.0.1:${healthPort(env, name)}/readyz`)).status;
+      (await fetch(`http://127.0.0.1:${healthPortOf(env, name)}/readyz`)).status;
     await eventually(
       async () => expect([await ready('router'), await ready('retry')]).toEqual([200, 200]),
       {
@@ -43,7 +41,7 @@ test('the failure of one ends them all, and services not named do not start', as
     const second = start('delivery', 'retry');
     expect(await second.exited).toBe(1);
     expect(second.output()).toContain(
-      `waypost-retry: port ${healthPort(env, 'retry')} on 127.0.0.1 is in use`,
+      `waypost-retry: port ${healthPortOf(env, 'retry')} on 127.0.0.1 is in use`,
     );
     expect(await first.end('SIGTERM')).toBe(0);
   } finally {

@@ -57,7 +57,7 @@ afterAll(async () => {
   await brokers.close();
 });
 
-/** It stops once it is in sync with these partitions. */
+/** The third broker stops once it is in sync with these partitions. */
 const onThird: [topic: string, partition: number][] = [];
 const outage = new SharedSteps([() => brokers.stopThird(onThird), () => brokers.startThird()]);
 
@@ -85,17 +85,24 @@ function duringOutage(
   spec: OutageSpec,
   tell: (on: Scene, next: () => Promise<void>) => Promise<void>,
 ): void {
-  const whole = outage.with(async (next) => {
-    const on = await setUp(spec);
-    const [topic, partition] = spec.onThird;
-    onThird.push([spec.prefix + topic, partition]);
-    try {
-      await tell(on, next);
-    } finally {
-      await on.close();
-    }
-  });
+  const whole = outage.with((next) =>
+    within(spec, (on) => {
+      const [topic, partition] = spec.onThird;
+      onThird.push([spec.prefix + topic, partition]);
+      return tell(on, next);
+    }),
+  );
   test.concurrent(name, whole, TEST_MS);
+}
+
+/** Sets a scene up, and closes it whatever happens. */
+async function within(spec: SceneSpec, tell: (on: Scene) => Promise<void>): Promise<void> {
+  const on = await setUp(spec);
+  try {
+    await tell(on);
+  } finally {
+    await on.close();
+  }
 }
 
 duringOutage(
@@ -307,85 +314,87 @@ duringOutage(
 
 const RECORDS = 4_000;
 
-test('a tail is caught up after all partitions, even if brokers have no records', async () => {
+test('a tail is caught up after all partitions, even if brokers have no records', () => {
   // One partition is full and all others are empty: during its reads the leaders of empty
   // partitions answer many times.
   const replicas = [[1], [2], [3], [1], [2], [3]];
-  const on = await setUp({ prefix: 'spread.', topics: { [MESSAGES]: replicas } });
-  const record = { topic: MESSAGES, key: 'same', value: Buffer.alloc(5_000, 'x') };
-  await on.producer.send(Array.from({ length: RECORDS }, () => record));
-  for (let round = 0; round < 2; round++) {
-    let read = 0;
-    const tail = await on.kafka.tail({
-      name: 'test',
-      topic: MESSAGES,
-      from: 'beginning',
-      onRecord: () => {
-        read++;
-      },
-      onFatal,
-    });
-    await tail.caughtUp(120_000);
-    expect(read).toBe(RECORDS);
-    // Without new records it stays caught up.
-    await tail.caughtUp(60_000);
-    await tail.stop();
-  }
-  await on.close();
+  const spec = { prefix: 'spread.', topics: { [MESSAGES]: replicas } };
+  return within(spec, async (on) => {
+    const record = { topic: MESSAGES, key: 'same', value: Buffer.alloc(5_000, 'x') };
+    await on.producer.send(Array.from({ length: RECORDS }, () => record));
+    for (let round = 0; round < 2; round++) {
+      let read = 0;
+      const tail = await on.kafka.tail({
+        name: 'test',
+        topic: MESSAGES,
+        from: 'beginning',
+        onRecord: () => {
+          read++;
+        },
+        onFatal,
+      });
+      await tail.caughtUp(120_000);
+      expect(read).toBe(RECORDS);
+      // Without new records it stays caught up.
+      await tail.caughtUp(60_000);
+      await tail.stop();
+    }
+  });
 }, 400_000);
 
 // The last one: the first broker does not return.
-test('after an unclean election what is written then is read, and what was lost is told', async () => {
-  // Given a replica on the third broker that lacks the newest records.
-  const on = await setUp({
+test('after an unclean election what is written then is read, and what was lost is told', () => {
+  const spec = {
     prefix: 'unclean.',
     topics: { [MESSAGES]: [[1, 3]] },
     topicSettings: { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' },
-  });
-  const read: string[] = [];
-  const tailed: string[] = [];
-  const cuts: number[] = [];
-  const consumption = await on.kafka.consume({
-    group: 'unclean',
-    topics: [MESSAGES],
-    onFatal,
-    onRecord: (record) => {
-      read.push(String(record.value));
-      record.done();
-      return 'accepted';
-    },
-    onCut: ({ from }) => cuts.push(from),
-  });
-  const tail = await on.kafka.tail({
-    name: 'unclean',
-    topic: MESSAGES,
-    from: 'end',
-    onFatal,
-    onRecord: ({ value }) => tailed.push(String(value)),
-  });
-  const written: string[] = [];
-  const write = async (name: string, count: number) => {
-    for (let i = 0; i < count; i++) {
-      const value = `${name} ${String(i)}`;
-      await on.producer.send([{ topic: MESSAGES, key: null, value }]);
-      written.push(value);
-    }
-    await eventually(() => expect([read, tailed]).toEqual([written, written]), {
-      deadlineMs: RECOVERY_MS,
-    });
   };
-  await write('kept', 20);
-  await brokers.stopThird([[`unclean.${MESSAGES}`, 0]]);
-  await write('lost', 20);
+  return within(spec, async (on) => {
+    // Given a replica on the third broker that lacks the newest records.
+    const read: string[] = [];
+    const tailed: string[] = [];
+    const cuts: number[] = [];
+    const consumption = await on.kafka.consume({
+      group: 'unclean',
+      topics: [MESSAGES],
+      onFatal,
+      onRecord: (record) => {
+        read.push(String(record.value));
+        record.done();
+        return 'accepted';
+      },
+      onCut: ({ from }) => cuts.push(from),
+    });
+    const tail = await on.kafka.tail({
+      name: 'unclean',
+      topic: MESSAGES,
+      from: 'end',
+      onFatal,
+      onRecord: ({ value }) => tailed.push(String(value)),
+    });
+    const written: string[] = [];
+    const write = async (name: string, count: number) => {
+      for (let i = 0; i < count; i++) {
+        const value = `${name} ${String(i)}`;
+        await on.producer.send([{ topic: MESSAGES, key: null, value }]);
+        written.push(value);
+      }
+      await eventually(() => expect([read, tailed]).toEqual([written, written]), {
+        deadlineMs: RECOVERY_MS,
+      });
+    };
+    await write('kept', 20);
+    await brokers.stopThird([[`unclean.${MESSAGES}`, 0]]);
+    await write('lost', 20);
 
-  // When only that broker is left, it leads.
-  await brokers.killFirst();
-  await brokers.startThird();
-  await write('after', 50);
-  expect(cuts).toEqual([20]);
-  await tail.stop();
-  await consumption.stop(100);
-  await on.close();
+    // When only that broker is left, it leads.
+    await brokers.killFirst();
+    await brokers.startThird();
+    await write('after', 50);
+    expect(cuts).toEqual([20]);
+    await tail.stop();
+    await consumption.stop(100);
+  });
 }, 600_000);
 
 /** Returns the number of partitions of `webhooks` that this process cannot write. */

@@ -13,6 +13,11 @@ export interface Service extends Supervised {
   kill(): Promise<void>;
 }
 
+/** Returns the health port of a service, which its settings name. */
+export function healthPortOf(env: Record<string, string>, name: ServiceName): string {
+  return env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
+}
+
 const READY_MS = 120_000;
 /** A process that is frozen never answers. */
 const ANSWER_MS = 10_000;
@@ -32,7 +37,7 @@ export async function startService(
   const entry = `dist/services/${name}/main.js`;
   const [command, ...args] = [...within, process.execPath, '--enable-source-maps', entry];
   const supervised = startSupervised(command, args, env);
-  const port = env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
+  const port = healthPortOf(env, name);
   const notReady = () =>
     fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) }).then(
       async (answer) => ((await answer.json()) as { reasons: string[] }).reasons,

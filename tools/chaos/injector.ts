@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type ProcessName, SERVICES, type ServiceName } from '../../bin/service-list';
 import { messageOf } from '../../shared/runtime/errors';
 import { eventually } from '../../test/support/eventually';
+import { healthPortOf } from '../../test/support/service';
 import { runsService, type System } from '../harness/system';
 import { type BrokerControl } from './broker-control';
 import { type Endpoints } from './endpoints';
@@ -276,7 +277,7 @@ export class Injector {
 
   async #serviceReady(service: ServiceName, before: number[]): Promise<void> {
     const { system } = this.victims;
-    const port = system.env[`WAYPOST_${service.toUpperCase()}_HEALTH_PORT`] ?? '';
+    const port = healthPortOf(system.env, service);
     await eventually(
       async () => {
         await this.#pids(service, before);

@@ -9,6 +9,7 @@ import { loadSettings } from '../../shared/runtime/settings';
 import { type ServiceName } from '../../bin/service-list';
 import { eventually } from '../../test/support/eventually';
 import { aCall, type Call } from '../../test/support/factories';
+import { healthPortOf } from '../../test/support/service';
 import { ORDERS, type TraitOracle } from '../../test/support/trait-oracle';
 import { type Load, startLoad } from './load';
 import { type Behaviour, startSink } from './sink';
@@ -187,7 +188,7 @@ export async function openLoadedSystem({
           if (now.length !== 1 || before.includes(now[0]!)) {
             throw new Error(`${name} runs as ${now.join()}`);
           }
-          const port = system.env[`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]!;
+          const port = healthPortOf(system.env, name);
           const answer = await fetch(`http://127.0.0.1:${port}/readyz`);
           if (!answer.ok) throw new Error(`${name} is not ready: ${await answer.text()}`);
         },

@@ -94,7 +94,7 @@ function byTimeAndId([one]: DeliveryEvent[], [other]: DeliveryEvent[]): number {
 
 const UNIQUE_VIOLATION = '23505';
 
-/** Returns whether the first of these events does not say that it is the first of all. */
+/** Returns false if the first of these events says that none came before it. */
 function mayExist([event]: readonly DeliveryEvent[]): boolean {
   return !event || !isFirst(event);
 }

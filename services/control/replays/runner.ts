@@ -60,7 +60,7 @@ export class Replays {
   readonly #active = new Map<string, Active>();
   readonly #owner = randomUUID();
   readonly #polling: Periodic;
-  /** jobs that begin now: each has its place */
+  /** jobs that begin now, and count as active ones */
   #beginning = 0;
   #stopping = false;
   #trouble = false;

@@ -74,7 +74,7 @@ export class BodyIndex {
     return this.options.retentionMs;
   }
 
-  /** Also while the search is off: the texts of earlier go. */
+  /** Also while the search is off: the texts that were stored before go. */
   start(): void {
     this.#polling.start();
   }

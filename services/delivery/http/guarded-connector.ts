@@ -74,15 +74,18 @@ export function createConnector(options: ConnectorOptions): Connect {
   const open = createOpener(options, floods);
   const openTunnelTo = createTunneler(options);
   return (target, done, waiting, way) => {
-    const to: Secured = { server: serverOf(target, way), tls: way?.tls };
-    const refusal = refusalOf(target, options) ?? floods.refusal(to.server);
+    const server: TlsServer = { key: serverKey(target, way), tls: way?.tls };
+    const refusal = refusalOf(target, options) ?? floods.refusal(server.key);
     if (refusal) done(refusal, null);
-    else if (!way?.proxy) open(target, done, waiting, to);
+    else if (!way?.proxy) open(target, done, waiting, server);
     else {
       openTunnelTo(target, way.proxy, waiting).then(
         ({ tunnel, peers }) => {
           if (target.protocol === 'https:') {
-            open({ ...target, httpSocket: tunnel }, done, waiting, { ...to, tunnelPeers: peers });
+            open({ ...target, httpSocket: tunnel }, done, waiting, {
+              ...server,
+              tunnelPeers: peers,
+            });
           } else done(null, tunnel, peers);
         },
         (error: unknown) => done(error as Error, null),
@@ -103,19 +106,20 @@ function refusalOf(
   return reason === undefined ? undefined : new ForbiddenAddressError(target.hostname, reason);
 }
 
-/** The other side of a connection, if it uses TLS. */
-interface Secured {
-  server: string;
+/** The server of a connection, if that uses TLS. */
+interface TlsServer {
+  /** of `serverKey` */
+  key: string;
   tls: ClientTls | undefined;
-  /** where the tunnel leads to through which it is reached; absent: directly */
+  /** the end of the tunnel through which it is reached; absent: it is reached directly */
   tunnelPeers?: readonly Peer[];
 }
 
 /**
- * Returns what tells servers apart. A session belongs to the certificates that it began with, and
- * behind a proxy may be anybody.
+ * Returns what tells servers apart: a session belongs to the certificates that it began with, and
+ * behind another proxy the same name may be another server.
  */
-function serverOf(
+function serverKey(
   target: buildConnector.Options,
   way: { readonly tls?: ClientTls; readonly proxy?: Proxy } = {},
 ): string {
@@ -154,11 +158,11 @@ function createOpener(
     target: buildConnector.Options,
     done: Connected,
     waiting: Waiting | undefined,
-    { server, tls, tunnelPeers }: Secured,
+    { key, tls, tunnelPeers }: TlsServer,
   ): void => {
     const isSecure = target.protocol === 'https:';
     const isTunnel = target.httpSocket !== undefined;
-    const session = isSecure ? sessions.get(server) : undefined;
+    const session = isSecure ? sessions.get(key) : undefined;
     const { context: own, error: refusal } = tls ? contextOf(tls) : NODES_OWN;
     if (refusal) {
       target.httpSocket?.destroy();
@@ -187,7 +191,7 @@ function createOpener(
         done(forbiddenAt(target.hostname, forbidden), null);
       } else if (error) {
         // The session may be the cause: the next connection does without.
-        if (waiting?.phase === 'tls') sessions.delete(server);
+        if (waiting?.phase === 'tls') sessions.delete(key);
         const issuer = certificate && distrustedIssuer(certificate);
         done(issuer === undefined ? error : new DistrustedIssuerError(issuer), null);
       } else {
@@ -196,8 +200,8 @@ function createOpener(
       }
     }) as unknown as Socket;
     if (isSecure) {
-      floods.watch(socket, server);
-      keepSessions(socket, (made, notAfter) => sessions.set(server, made, notAfter));
+      floods.watch(socket, key);
+      keepSessions(socket, (made, notAfter) => sessions.set(key, made, notAfter));
       beforeRefusal(socket, (peer) => (certificate = peer));
     }
     if (waiting && isTunnel) {

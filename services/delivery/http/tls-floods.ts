@@ -20,10 +20,8 @@ const MOST_TICKETS = 8;
  */
 const MOST_KEY_LINES = 8;
 /** As long as the longest pause between two probes of an endpoint that is away. */
-const PAUSE_S = 10;
-const PAUSE_MS = 1_000 * PAUSE_S;
+const PAUSE_MS = 10_000;
 
-/** Shared instances: their stacks are never read. */
 interface Flood {
   /** fails the request on whose connection it came */
   fault: EndpointFault;
@@ -31,6 +29,7 @@ interface Flood {
   refusal: EndpointFault;
 }
 
+/** Shared by all servers: the stacks of these errors are never read. */
 const TICKETS = flood(`the endpoint sent more than ${String(MOST_TICKETS)} TLS session tickets`);
 const HANDSHAKES = flood(
   'the endpoint started the TLS handshake or renewed its keys again and again',
@@ -40,14 +39,15 @@ function flood(what: string): Flood {
   return {
     fault: new EndpointFault(what),
     refusal: new EndpointFault(
-      `${what}, and is not connected to for ${String(PAUSE_S)} s after that`,
+      `${what}, and is not connected to for ${String(PAUSE_MS / 1_000)} s after that`,
     ),
   };
 }
 
 export class TlsFloods {
-  /** open ones, by server */
+  /** open ones, by the key of their server */
   readonly #sockets = new Map<string, Set<Socket>>();
+  /** the last flood of each server */
   readonly #last = new RecentMap<string, { refusal: EndpointFault; until: number }>(PAUSE_MS);
 
   /** @param now ms, by a clock that never jumps */
@@ -85,7 +85,7 @@ function bound(
 ): void {
   let count = 0;
   socket.on(event, () => {
-    // Others follow, of what Node has read already.
+    // More follow, in what Node has read already.
     if (++count === most + 1) onMore();
   });
 }

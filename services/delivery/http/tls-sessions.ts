@@ -1,5 +1,5 @@
 /**
- * The latest TLS session of each server (host and port), so that a new connection continues it:
+ * The latest TLS session of each server, so that a new connection continues it:
  * that saves both sides the signatures of a full handshake. Node offers a session for storage only
  * after the certificate was verified, and does not verify it again for a connection that continues
  * the session. So a session ends with the certificate.

@@ -45,7 +45,10 @@ export interface JsonLimits {
   depth: number;
   containers: number;
   keys: number;
-  /** Behind the first so many keys, so many others. A text with more counts as one with too many. */
+  /**
+   * The first keys of a text are not compared. Of those after this number, so many may be different:
+   * a text with more is measured as one with too many keys.
+   */
   newKeys: number;
   /** most bytes of an item of `batch` */
   itemBytes: number;
@@ -151,8 +154,8 @@ const SLOT_BITS = 14;
 const [START = 0, FACTOR = 0] = crypto.getRandomValues(new Uint32Array(2)).map((part) => part | 1);
 
 /**
- * Counts keys by their hashes: a string for each would cost more than parsing. Of keys that share a
- * slot in turn, each counts again, which is rare while there are few of them.
+ * Counts different keys by their hashes: a string for each would cost more than parsing. Two keys that
+ * share a slot and alternate count each time, which is rare while there are few of them.
  */
 class NewKeys {
   readonly #slots = new Int32Array(2 ** SLOT_BITS);

@@ -84,7 +84,7 @@ test.each(BROKEN)('%s', async (what, breaks) => {
   expect(found()).toEqual([what]);
 });
 
-test('nothing is noticed of a process that keeps them', async () => {
+test('nothing is noticed of a process that keeps all invariants', async () => {
   endpoints.users.deleted('kim', NOW - 10_000);
   expect([await send('steady'), await send('steady')]).toEqual([200, 200]);
   expect(await send('slow')).toBe(200);

@@ -1145,7 +1145,7 @@ describe('deletions of users', () => {
     const [request] = story.open;
     await story.pass(1);
     forget('kim');
-    // It was permitted in this moment.
+    // A permission holds for a moment.
     expect(request!.isPermitted()).toBe(true);
     await story.pass(100);
     expect(request!.isPermitted()).toBe(false);

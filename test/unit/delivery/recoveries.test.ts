@@ -1,5 +1,3 @@
-import { LaneRegistry } from '../../../services/delivery/lanes/registry';
-import { keepLaneMs, laneOptions, SOCKETS } from '../../../services/delivery/tuning';
 import { Recoveries, shownRecovery } from '../../../services/delivery/recoveries';
 import { type Endpoint, type Lookup } from '../../../services/delivery/destinations/endpoint';
 import {
@@ -14,6 +12,7 @@ import { type Predicate } from '../../../shared/model/recall';
 import { createLog } from '../../../shared/telemetry/log';
 import { anEndpoint } from '../../support/factories';
 import { recordingProducer } from '../../support/fakes';
+import { virtualLanes } from '../../support/virtual-lanes';
 import { ProcessTime } from '../../../tools/simulator/process-time';
 import { Agenda } from '../../../tools/simulator/virtual-clock';
 
@@ -97,21 +96,7 @@ test('a return that takes many minutes stops when the circuit opens again', asyn
 
 test('probes end with the lane, once nobody has used it for long', async () => {
   const { agenda, recoveries, asked } = setUp();
-  const time = new ProcessTime(agenda);
-  const tiersMs = [10_000, 60_000];
-  const lanes = new LaneRegistry({
-    lane: laneOptions(tiersMs),
-    pool: SOCKETS,
-    keepMs: keepLaneMs(tiersMs),
-    clock: {
-      now: () => time.steadyMs(),
-      saturated: false,
-      usesWholeCore: false,
-      stoodStillMs: 0,
-      run: () => () => undefined,
-    },
-    time,
-    rateShare: () => 1,
+  const lanes = virtualLanes(new ProcessTime(agenda), {
     onCircuit: (transition) => recoveries.turned(transition),
     onDropped: (lane) => recoveries.stopProbes(lane),
   });

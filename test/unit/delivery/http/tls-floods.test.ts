@@ -24,8 +24,8 @@ const KINDS = [
   ['keylog', 'the endpoint started the TLS handshake or renewed its keys again and again'],
 ] as const;
 
-describe.each(KINDS)('%s', (event, message) => {
-  test('eight of them on each connection are nothing odd', () => {
+describe.each(KINDS)('events of the kind %s', (event, message) => {
+  test('end no connection if each has eight', () => {
     const floods = new TlsFloods(() => 0);
     for (let i = 0; i < 3; i++) {
       const { socket, ended, emit } = aSocket();
@@ -36,14 +36,14 @@ describe.each(KINDS)('%s', (event, message) => {
     expect(floods.refusal('a:443')).toBeUndefined();
   });
 
-  test('the ninth ends the connection, once', () => {
+  test('end a connection once, with the ninth', () => {
     const { socket, ended, emit } = aSocket();
     new TlsFloods(() => 0).watch(socket, 'a:443');
     emit(event, 257);
     expect(ended).toEqual([message]);
   });
 
-  test('its server, and no other, is left alone for ten seconds', () => {
+  test('keep their server, and no other, from new connections for ten seconds', () => {
     let now = 5_000;
     const floods = new TlsFloods(() => now);
     const { socket, emit } = aSocket();
@@ -59,7 +59,7 @@ describe.each(KINDS)('%s', (event, message) => {
   });
 });
 
-test('its other connections end too, those of other servers stay', () => {
+test('the other connections of a server that floods end too, those of other servers stay', () => {
   const floods = new TlsFloods(() => 0);
   const [first, second, closed, other] = [aSocket(), aSocket(), aSocket(), aSocket()];
   for (const each of [first, second, closed]) floods.watch(each.socket, 'a:443');

@@ -151,9 +151,9 @@ describe('different keys', () => {
   const values = different(500).map((text) => `"a":"${text}"`);
 
   test.each([
-    ['as many as may be, twice', objectOf(different(200)), 200],
-    ['more', objectOf(different(201)), TOO_MANY],
-    ['more, each in an object of its own', `[${alone.join()}]`, TOO_MANY],
+    ['twice as many as may be different', objectOf(different(200)), 200],
+    ['one more than that', objectOf(different(201)), TOO_MANY],
+    ['one more than that, each in an object of its own', `[${alone.join()}]`, TOO_MANY],
     ['the same ones again and again', `[${repeated.join()}]`, 1_000],
     ['different texts as values', `{${values.join()}}`, 500],
   ])('%s', (_what, text, keys) => {
