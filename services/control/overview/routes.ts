@@ -85,17 +85,23 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
       const trendSpan = countableSpan(spanOf(since, endMs, TREND_STEPS), minutesFrom);
       const recentSpan = { sinceMs: nowMs - RECENT_MS, untilMs: nowMs };
       const open = await openDeliveries(database);
+      const choose = async () => {
+        const [dead, failed, troubled] = await Promise.all([
+          withSince(database, 'dead', span),
+          withSince(database, 'failed', recentSpan),
+          troubledIds(database),
+        ]);
+        return shownOf(all, {
+          destination,
+          dead,
+          open,
+          failed,
+          troubled,
+          circuits,
+        });
+      };
       const named = ids && new Set(ids);
-      const destinations = named
-        ? all.filter(({ id }) => named.has(id))
-        : shownOf(all, {
-            destination,
-            dead: await withSince(database, 'dead', span),
-            open,
-            failed: await withSince(database, 'failed', recentSpan),
-            troubled: await troubledIds(database),
-            circuits,
-          });
+      const destinations = named ? all.filter(({ id }) => named.has(id)) : await choose();
       const shown = destinations.map(({ id }) => id);
       const [counts, steps, recent, health, trends] = await Promise.all([
         countsBetween(database, span, shown),
