@@ -147,32 +147,32 @@ export function planImport(
   return { steps, faults };
 }
 
-/** Returns the removals of an import that replaces the whole configuration, in their order. */
+/**
+ * Returns the removals of an import that replaces the whole configuration, in their order. An entry
+ * here is the same as one of the file if they have the same name, or the same key.
+ */
 export function planRemovals(file: SettingsFile, present: Present): Removal[] {
-  const missing = <T extends { id: string; name: string }>(
+  const missing = <Same extends 'name' | 'key'>(
     kind: Removal['kind'],
-    here: readonly T[],
-    isWanted: (one: T) => boolean,
+    same: Same,
+    here: readonly ({ id: string; name: string } & Record<Same, string>)[],
+    wanted: readonly Record<Same, string>[],
   ): Removal[] =>
     here
-      .filter((one) => !isWanted(one))
+      .filter((one) => !wanted.some((each) => each[same] === one[same]))
       .map(({ id, name }) => ({
         kind,
         act: 'delete',
         name,
         id,
       }));
-  const hasName = (wanted: readonly { name: string }[]) => (one: { name: string }) =>
-    wanted.some(({ name }) => name === one.name);
-  const hasKey = (wanted: readonly { key: string }[]) => (one: { key: string }) =>
-    wanted.some(({ key }) => key === one.key);
   // A file of this installation leaves the others out.
   const counts = (one: Pick<Audience, 'sources'>) => !hasLostItsSources(one, present);
   return [
-    ...missing('audience', present.audiences.filter(counts), hasKey(file.audiences)),
-    ...missing('trait', present.traits.filter(counts), hasKey(file.traits)),
-    ...missing('destination', present.destinations, hasName(file.destinations)),
-    ...missing('source', present.sources, hasName(file.sources)),
+    ...missing('audience', 'key', present.audiences.filter(counts), file.audiences),
+    ...missing('trait', 'key', present.traits.filter(counts), file.traits),
+    ...missing('destination', 'name', present.destinations, file.destinations),
+    ...missing('source', 'name', present.sources, file.sources),
   ];
 }
 
