@@ -57,7 +57,7 @@ export class Partition {
   /** It takes no new records, because a deferred one is too far behind. */
   full = false;
   /** tells the commits of this owner from others: an answer may not come although Kafka stored one */
-  readonly #owner = 1 + randomBytes(4).readUInt32BE();
+  #owner = 1 + randomBytes(4).readUInt32BE();
   /** the last commit that was acknowledged, or the one at which it starts */
   #stored: Commit;
   /** unfinished fetches: the first offset of each, and the append time of that record */
@@ -103,7 +103,10 @@ export class Partition {
       at += length;
     }
     const start = Math.min(end, committable);
-    const partition = Partition.uncommitted(this.topic, this.number, start);
+    const partition = new Partition(this.topic, this.number, start);
+    // What is stored is still of this owner, also after a lost session, and is to be replaced.
+    partition.#owner = this.#owner;
+    partition.#stored = { ...this.#stored, changes: -1, atMs: -Infinity };
     partition.offsets = new OffsetTracker(start, runs);
     // The comparison is at the cut, also if older records are read again: a second cut may come
     // first, below records that count as done.

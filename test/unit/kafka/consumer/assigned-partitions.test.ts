@@ -234,6 +234,20 @@ test('a partition that another member had begins anew, unlike one that is taken 
   expect(restarted).toEqual([{ number: 0, from: 7 }]);
 });
 
+test('a partition whose log was cut is taken back after a lost session, and told of no second cut', async () => {
+  const { assigned, partition, cut, restarted } = await setUp({
+    committed: 5,
+    metadata: encodeNote(5, { owner: 1, last: LAST, runs: [] }),
+    log: { low: 0, high: 10 },
+    cutAt: () => 3,
+  });
+  await assigned.goOnAfterCut(ID, partition);
+  const begun = assigned.partitions.get(ID)!;
+  assigned.enter('a new member', new Map([[ID, PLACE]]));
+  await eventually(() => expect(assigned.partitions.get(ID)).toBe(begun));
+  expect([cut, restarted]).toEqual([[{ offsets: 2, from: 3 }], []]);
+});
+
 describe('a fetch that finds no record', () => {
   test('behind the end of the log finds a cut', async () => {
     const { assigned, partition, cut } = await setUp({
