@@ -46,9 +46,12 @@ function textOf(call: unknown, key: string): string | undefined {
   return isId ? String(value) : undefined;
 }
 
-/** Says why it was rejected, or what could not be read. */
-function whyOf({ code, message, warnings }: Event): string | undefined {
-  if (code !== undefined) return `${code}: ${message ?? ''}`;
+/** Says why it was rejected, and how many calls if it stands for several; or what could not be read. */
+function whyOf({ code, message, count, warnings }: Event): string | undefined {
+  if (code !== undefined) {
+    const times = count === undefined ? '' : ` (${count} ${count === 1 ? 'call' : 'calls'})`;
+    return `${code}: ${message ?? ''}${times}`;
+  }
   return warnings.length > 0 ? warnings.join(', ') : undefined;
 }
 

@@ -6,7 +6,13 @@ import { readProcessLimits } from '../../shared/runtime/process-limits';
 import { FairShares, type Share } from '../../shared/collections/fair-shares';
 import { type Log } from '../../shared/telemetry/log';
 import { type HttpResponse, rateLimited } from './responses';
-import { type LimitedCounts, RefusedLimit, SourceLimits, type LimitSettings } from './rate-limits';
+import {
+  type LimitedCounts,
+  RefusedLimit,
+  RejectedLimit,
+  SourceLimits,
+  type LimitSettings,
+} from './rate-limits';
 import { logThrottle } from '../../shared/runtime/load-limits';
 
 /**
@@ -39,6 +45,7 @@ export interface AdmissionParts {
 
 export class Admission {
   readonly #limits: SourceLimits;
+  readonly #rejected = new RejectedLimit();
   readonly #refused = new RefusedLimit();
   readonly #requests: FairShares;
   readonly #bodies: FairShares;
@@ -87,6 +94,11 @@ export class Admission {
   /** Charges calls and bytes to a source. */
   take(source: Source, calls: number, bytes: number): void {
     this.#limits.take(source, calls, bytes, this.parts.now());
+  }
+
+  /** Charges rejected calls to a source. @returns how many of them may be stored one by one */
+  takeRejected(source: Source, calls: number): number {
+    return this.#rejected.take(source.id, calls, this.parts.now());
   }
 
   /** Returns whether the address of a request with an unknown source has had too many refusals. */

@@ -77,7 +77,7 @@ export async function startIngest(options: IngestOptions): Promise<IngestServer>
   const counts = new LimitedCounts(producer, log);
   const clientAddress = options.clientAddress ?? createClientAddress([]);
   const admission = new Admission({ budgets, limits, clientAddress, counts, log, now });
-  const store = createStore({ producer, log, responseDeadlineMs });
+  const store = createStore({ producer, counts, log, responseDeadlineMs });
   const intake = createRequestHandler({
     config,
     sources,

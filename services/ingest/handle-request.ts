@@ -14,12 +14,13 @@ import { toUtf8 } from './charset';
 import { type Admission } from './admission';
 import { LARGE_BODY_BYTES, type LargeBodies } from './large-bodies';
 import {
+  countByCode,
+  type CountedFault,
   type LostBody,
-  messageRecords,
   refusedRecord,
   rejectedRecords,
-  type Store,
-} from './store-messages';
+} from './rejected-records';
+import { messageRecords, type Store } from './store-messages';
 import { watchStored } from './telemetry';
 import { withSource } from './with-source';
 
@@ -65,8 +66,8 @@ export type RequestHandler = (received: Received) => Promise<HttpResponse | 'gon
 interface Prepared {
   messages: OutRecord[];
   rejectedRecords: OutRecord[];
-  /** codes of what is not accepted, for metrics */
-  rejected: readonly { code: string; count?: number }[];
+  /** what is not accepted */
+  rejected: readonly Pick<CountedFault, 'code' | 'count'>[];
   /** the response once all is stored */
   response: HttpResponse;
   receivedSteadyMs: number;
@@ -95,12 +96,17 @@ async function storePrepared(
 ): Promise<HttpResponse> {
   const { messages, rejected, rejectedRecords, response, receivedSteadyMs } = prepared;
   const storingAt = performance.now();
-  const storing = store({ messages, rejected: rejectedRecords, receivedSteadyMs }).then(
-    (failed) => {
-      watchStored({ records: messages, rejected, failed, storingAt, from });
-      return failed;
+  const storing = store({
+    messages,
+    rejected: {
+      records: rejectedRecords,
+      calls: rejected.reduce((sum, { count }) => sum + count, 0),
     },
-  );
+    receivedSteadyMs,
+  }).then((failed) => {
+    watchStored({ records: messages, rejected, failed, storingAt, from });
+    return failed;
+  });
   // A body that cannot be read stays refused while Kafka is away: it would not be better later. Until
   // the answer, its rest is not discarded.
   if (response.status >= 400) return response;
@@ -281,16 +287,20 @@ function* accept(
     makeId: parts.makeId,
     isOwnKey: (key) => parts.sources.known(key)?.id === source.id,
   });
+  const messages = yield* messageRecords(source.id, accepted, {
+    acceptedAtMs: receivedAtMs,
+    configPosition: parts.config.position,
+  });
+  const faults = [...rejected, ...parsed.lost];
   return {
-    messages: yield* messageRecords(source.id, accepted, {
-      acceptedAtMs: receivedAtMs,
-      configPosition: parts.config.position,
-    }),
-    rejectedRecords: yield* rejectedRecords(source.id, rejected, parsed, {
+    messages,
+    rejectedRecords: yield* rejectedRecords(faults, parsed, {
+      source: source.id,
       atMs: receivedAtMs,
+      oneByOne: parts.admission.takeRejected(source, faults.length),
       key: read.key ?? parsed.writeKey,
     }),
-    rejected: [...rejected, ...parsed.lost],
+    rejected: countByCode(faults),
     response: success(rejected),
     receivedSteadyMs,
   };
@@ -307,10 +317,8 @@ function refuseBody(
     code: fault.code === 'invalid_json' ? 'unreadable' : fault.code,
     message: fault.message,
     calls: fault.callCount ?? 1,
-    excerpt: withoutKey(
-      excerptOf(text, 0, text.length),
-      read.key ?? keyInText(text, parts.sources),
-    ),
+    excerpt: () =>
+      withoutKey(excerptOf(text, 0, text.length), read.key ?? keyInText(text, parts.sources)),
   };
   return lose(parts, read, source, { ...lost, bytes: text.length, response: badRequest(fault) });
 }
@@ -337,10 +345,8 @@ function refuseUnread(
     code,
     message: refusalMessage(code),
     calls: 1,
-    excerpt: withoutKey(
-      excerptOf(text, 0, text.length, isCut),
-      arrival.key ?? keyInText(text, sources),
-    ),
+    excerpt: () =>
+      withoutKey(excerptOf(text, 0, text.length, isCut), arrival.key ?? keyInText(text, sources)),
   };
   return (
     admission.limited(source) ??
@@ -362,7 +368,13 @@ function lose(
   const response = admission.faulty(req, lost.response, { source, calls, bytes });
   return {
     messages: [],
-    rejectedRecords: [refusedRecord(source.id, lost, receivedAtMs)],
+    rejectedRecords: [
+      refusedRecord(lost, {
+        source: source.id,
+        atMs: receivedAtMs,
+        isCountedOnly: admission.takeRejected(source, 1) === 0,
+      }),
+    ],
     rejected: [{ code, count: calls }],
     response,
     receivedSteadyMs,

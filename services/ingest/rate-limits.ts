@@ -8,8 +8,8 @@ import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 
 /**
- * Limits the calls and bytes of each source and the refused requests of each address, and counts
- * limited requests.
+ * Limits the calls and bytes of each source, its rejected calls that are stored one by one, and the
+ * refused requests of each address. Counts what is beyond the limits.
  */
 
 /** Default byte limit of a source, in bytes a second for each call a second. */
@@ -70,6 +70,22 @@ export class SourceLimits {
   }
 }
 
+/**
+ * Limit of the rejected calls of a source that are stored one by one. A body of 10 KB can hold 5,000
+ * of them, and Kafka stores and control reads each. A burst is all that the debugger keeps of a
+ * source; nobody reads more than twenty a second. Each process has its own limit.
+ */
+const REJECTED_ONE_BY_ONE: BucketRate = { perSecond: 20, burst: 500 };
+
+export class RejectedLimit {
+  readonly #buckets = new TokenBuckets(MAX_ENTRIES);
+
+  /** Charges rejected calls of a source. @returns how many of them may be stored one by one */
+  take(source: string, calls: number, nowMs: number): number {
+    return this.#buckets.takeUpTo(source, calls, REJECTED_ONE_BY_ONE, nowMs);
+  }
+}
+
 export class RefusedLimit {
   readonly #buckets = new TokenBuckets(MAX_ADDRESSES);
 
@@ -100,11 +116,12 @@ const bySource = limited.of({ reason: 'source' });
 const byAddress = limited.of({ reason: 'address' });
 
 /**
- * Counts the requests answered with 429, by source, and writes the counts to `messages.limited` for
- * control: at most one record a second.
+ * Counts the requests answered with 429, by source, and the rejected calls without a record of their
+ * own. Writes the counts to `messages.limited` for control: at most one record a second.
  */
 export class LimitedCounts {
-  #counts = new Map<string, number>();
+  #requests = new Map<string, number>();
+  #rejected = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -119,7 +136,18 @@ export class LimitedCounts {
       return;
     }
     bySource.value++;
-    this.#counts.set(source, (this.#counts.get(source) ?? 0) + 1);
+    this.#requests.set(source, (this.#requests.get(source) ?? 0) + 1);
+    this.#writeSoon();
+  }
+
+  /** @param calls rejected calls, beyond one for each record that is stored */
+  addRejected(calls: number): void {
+    if (calls === 0) return;
+    this.#rejected += calls;
+    this.#writeSoon();
+  }
+
+  #writeSoon(): void {
     this.#timer ??= setTimeout(() => void this.#write(), WRITE_EVERY_MS).unref();
   }
 
@@ -132,13 +160,16 @@ export class LimitedCounts {
 
   /** Drops counts that Kafka does not store: they are for charts, and nothing may wait for them. */
   async #write(): Promise<void> {
-    const counts = this.#counts;
-    this.#counts = new Map();
+    const counts = {
+      at: new Date(),
+      sources: this.#requests,
+      rejected: this.#rejected,
+    };
+    this.#requests = new Map();
+    this.#rejected = 0;
     this.#timer = undefined;
     try {
-      await this.producer.send([
-        { topic: LIMITED, key: null, ...limitedRecord(new Date(), counts) },
-      ]);
+      await this.producer.send([{ topic: LIMITED, key: null, ...limitedRecord(counts) }]);
     } catch (error) {
       this.log.debug({ reason: messageOf(error) }, 'limited.not_written');
     }

@@ -38,7 +38,7 @@ export interface Stored {
   /** records of its valid calls */
   records: readonly OutRecord[];
   /** what was not accepted; `count` calls each */
-  rejected: readonly { code: string; count?: number }[];
+  rejected: readonly { code: string; count: number }[];
   failed: RefusalCode | undefined;
   /** by `performance.now()` */
   storingAt: number;
@@ -56,7 +56,7 @@ export function watchStored(stored: Stored): void {
   const messages = stored.records;
   if (stored.failed === undefined) accepted.value += messages.length;
   else notStored.of({ reason: stored.failed }).value += messages.length;
-  for (const { code, count = 1 } of stored.rejected) rejected.of({ reason: code }).value += count;
+  for (const { code, count } of stored.rejected) rejected.of({ reason: code }).value += count;
   const traced = messages.filter(({ headers }) => isTraced(headers?.traceparent ?? ''));
   if (traced.length > 0) trace(stored, messages.length, traced);
 }

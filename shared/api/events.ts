@@ -58,6 +58,14 @@ const event = z.strictObject({
   }),
   code: z.string().optional().meta({ description: 'Machine-readable rejection code' }),
   message: z.string().optional().meta({ description: 'Human-readable rejection message' }),
+  count: z
+    .int()
+    .optional()
+    .meta({
+      description:
+        'Rejected calls that it stands for: those of an unreadable body, or, without their ' +
+        'content, those beyond the limit of stored calls',
+    }),
   destinations: z
     .array(reached)
     .optional()

@@ -3,8 +3,8 @@ import { FORMAT_HEADER } from './record-format';
 
 /**
  * Reports of calls that ingest does not accept. Rejected calls are reported to the caller, and on
- * `messages.rejected` for the debugger; requests answered with 429 are counted on
- * `messages.limited`.
+ * `messages.rejected` for the debugger. Requests answered with 429, and rejected calls without a
+ * record of their own, are counted on `messages.limited`.
  */
 
 /** Stable codes of faults of a call, for programs. The message beside a code is for people. */
@@ -62,7 +62,10 @@ export interface RejectedCall extends CallFault {
   count?: number;
 }
 
-/** The value of a record on `messages.rejected`. Its key is the source's id. */
+/**
+ * The value of a record on `messages.rejected`. Its key is the source's id. Its header `count` is
+ * present if it stands for several calls, or for calls whose content is not stored.
+ */
 export interface RejectedRecord {
   /** ISO 8601 UTC with milliseconds */
   at: string;
@@ -72,7 +75,8 @@ export interface RejectedRecord {
   message: string;
   /**
    * The call as sent, without `writeKey` and `_metadata`; if it is too large or could not be read,
-   * the beginning of its text, in which `\xE9` stands for a byte that is not UTF-8.
+   * the beginning of its text, in which `\xE9` stands for a byte that is not UTF-8. `null` if it is
+   * not stored.
    */
   call: Json;
   /** present if `call` is only a part */
@@ -85,19 +89,36 @@ export interface LimitedRecord {
   at: string;
   /** requests, by the id of their source */
   sources: Record<string, number>;
+  /** rejected calls, beyond one for each record on `messages.rejected` */
+  rejected: number;
 }
 
-export function limitedRecord(at: Date, counts: ReadonlyMap<string, number>) {
-  const value: LimitedRecord = { at: at.toISOString(), sources: Object.fromEntries(counts) };
+export function limitedRecord({ at, sources, rejected }: LimitedInSecond) {
+  const value: LimitedRecord = {
+    at: at.toISOString(),
+    sources: Object.fromEntries(sources),
+    rejected,
+  };
   return { value: JSON.stringify(value), headers: { format: FORMAT_HEADER } };
 }
 
-/** @returns requests by the id of their source; none if the value is unreadable */
-export function limitedCounts(value: string): [source: string, count: number][] {
+/** What a record on `messages.limited` counts. */
+export interface LimitedInSecond {
+  at: Date;
+  sources: ReadonlyMap<string, number>;
+  rejected: number;
+}
+
+/** @returns undefined if the value is unreadable */
+export function limitedCounts(
+  value: string,
+): Pick<LimitedInSecond, 'sources' | 'rejected'> | undefined {
   try {
-    const counts = Object.entries((JSON.parse(value) as LimitedRecord).sources);
-    return counts.every(([, count]) => Number.isSafeInteger(count)) ? counts : [];
+    const { sources, rejected } = JSON.parse(value) as LimitedRecord;
+    const counts = new Map(Object.entries(sources));
+    const areNumbers = [...counts.values(), rejected].every(Number.isSafeInteger);
+    return areNumbers ? { sources: counts, rejected } : undefined;
   } catch {
-    return [];
+    return undefined;
   }
 }

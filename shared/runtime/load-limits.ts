@@ -48,6 +48,18 @@ export class TokenBuckets {
 
   /** Takes tokens, whether the key is open or not. */
   take(key: string, cost: number, rate: BucketRate, nowMs: number): void {
+    this.#filled(key, rate, nowMs).tokens -= cost;
+  }
+
+  /** Takes as many whole tokens as the bucket holds. @returns how many, `most` at most */
+  takeUpTo(key: string, most: number, rate: BucketRate, nowMs: number): number {
+    const bucket = this.#filled(key, rate, nowMs);
+    const taken = Math.max(0, Math.min(most, Math.floor(bucket.tokens + 1 - WHOLE)));
+    bucket.tokens -= taken;
+    return taken;
+  }
+
+  #filled(key: string, rate: BucketRate, nowMs: number): Bucket {
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       this.#makeRoom();
@@ -56,7 +68,7 @@ export class TokenBuckets {
     } else {
       refill(bucket, rate, nowMs);
     }
-    bucket.tokens -= cost;
+    return bucket;
   }
 
   #makeRoom(): void {

@@ -2,7 +2,7 @@ import { type Event } from '../../../shared/api/operations';
 
 /** Counts the last calls: those of a minute, or in steps of time and why some were rejected. Pure. */
 
-type Call = Pick<Event, 'at' | 'accepted' | 'message'>;
+type Call = Pick<Event, 'at' | 'accepted' | 'message' | 'count'>;
 
 interface Step {
   accepted: number;
@@ -26,17 +26,22 @@ const MINUTE_MS = 60_000;
  * @returns `isLeast`: there may be more
  */
 export function lastMinute(
-  calls: readonly Pick<Event, 'at' | 'accepted'>[],
+  calls: readonly Pick<Event, 'at' | 'accepted' | 'count'>[],
   areAll: boolean,
   nowMs: number,
 ): Step & { isLeast: boolean } {
   const recent = calls.filter(({ at }) => nowMs - Date.parse(at) < MINUTE_MS);
-  const accepted = recent.filter((call) => call.accepted).length;
   return {
-    accepted,
-    rejected: recent.length - accepted,
+    ...standFor(recent),
     isLeast: !areAll && recent.length === calls.length,
   };
+}
+
+/** Returns the number of calls: a rejected one may stand for several. */
+function standFor(calls: readonly Pick<Event, 'accepted' | 'count'>[]): Step {
+  const sum: Step = { accepted: 0, rejected: 0 };
+  for (const { accepted, count = 1 } of calls) sum[accepted ? 'accepted' : 'rejected'] += count;
+  return sum;
 }
 
 /** @returns undefined without calls */
@@ -51,16 +56,14 @@ export function recentCalls(
   const stepMs = Math.max(1, (Math.max(nowMs, ...times) - startMs) / length);
   const steps = Array.from({ length }, (): Step => ({ accepted: 0, rejected: 0 }));
   const reasons = new Map<string, number>();
-  calls.forEach(({ accepted, message = '' }, i) => {
+  calls.forEach(({ accepted, message = '', count = 1 }, i) => {
     const nth = Math.floor(((times[i] ?? startMs) - startMs) / stepMs);
     const step = steps[Math.min(length - 1, nth)];
-    if (step) step[accepted ? 'accepted' : 'rejected'] += 1;
-    if (!accepted) reasons.set(message, (reasons.get(message) ?? 0) + 1);
+    if (step) step[accepted ? 'accepted' : 'rejected'] += count;
+    if (!accepted) reasons.set(message, (reasons.get(message) ?? 0) + count);
   });
-  const accepted = calls.filter((call) => call.accepted).length;
   return {
-    accepted,
-    rejected: calls.length - accepted,
+    ...standFor(calls),
     since: new Date(startMs).toISOString(),
     steps,
     reasons: [...reasons]

@@ -22,6 +22,9 @@ export const ui = {
   eventList: {
     by: (user: string) => `by ${user},`,
     call: 'call',
+    calls: (count: number) => counted(count, 'call'),
+    contentNotStored:
+      'The source had many rejected calls. The content of these is not stored, only their number.',
     rejected: (code: string) => `Rejected: ${code}`,
     noDestinations: 'No destinations are connected to this source.',
     destinations: 'Destinations',

@@ -39,7 +39,7 @@ function EventItem({ of: event, source }: { of: SourceEvent; source: string }) {
       <summary>
         <Pill kind={event.accepted ? 'accepted' : 'rejected'} />
         <strong>
-          <bdi>{titleOf(event.call)}</bdi>
+          <bdi>{event.count === undefined ? titleOf(event.call) : words.calls(event.count)}</bdi>
         </strong>
         <span className="said">
           <span className="quiet">
@@ -61,7 +61,11 @@ function EventItem({ of: event, source }: { of: SourceEvent; source: string }) {
           <When at={event.at} />
         </span>
       </summary>
-      <JsonView label={words.call} value={event.call} />
+      {event.count !== undefined && event.call === null ? (
+        <Text size="sm">{words.contentNotStored}</Text>
+      ) : (
+        <JsonView label={words.call} value={event.call} />
+      )}
       {event.destinations && (
         <Reached
           destinations={event.destinations}

@@ -25,6 +25,8 @@ export interface DebugEvent {
   /** why it was rejected */
   code?: string;
   message?: string;
+  /** present if it stands for several rejected calls, or for calls whose content is not stored */
+  count?: number;
 }
 
 export interface EventFilter {
@@ -49,6 +51,7 @@ export class Entry {
   readonly source: string;
   readonly value: Buffer;
   readonly #warnings: string | undefined;
+  readonly #count: number | undefined;
 
   constructor(
     record: InRecord,
@@ -63,6 +66,8 @@ export class Entry {
     this.atMs = record.timestampMs;
     this.source = record.headers.source ?? '';
     this.#warnings = record.headers.warnings;
+    const count = Number(record.headers.count);
+    this.#count = Number.isSafeInteger(count) ? count : undefined;
     // A copy, since the value is a slice of a whole fetch.
     this.value = Buffer.from(shown ?? '');
   }
@@ -71,6 +76,11 @@ export class Entry {
   get id(): string {
     const kind = this.accepted ? 'm' : 'r';
     return `${this.atMs.toString(36)}-${kind}${String(this.#partition)}-${String(this.#offset)}`;
+  }
+
+  /** Returns the number of calls that it stands for. */
+  get calls(): number {
+    return this.#count ?? 1;
   }
 
   get traits(): Traits {
@@ -85,7 +95,8 @@ export class Entry {
     const warnings = EVENT_WARNINGS.filter((warning) => named.includes(warning));
     if (accepted) return { id, at, source, accepted, call: value, warnings };
     const { call = null, code = '', message = '' } = isJsonObject(value) ? rejectedOf(value) : {};
-    return { id, at, source, accepted, call, warnings, code, message };
+    const rejected = { id, at, source, accepted, call, warnings, code, message };
+    return this.#count === undefined ? rejected : { ...rejected, count: this.#count };
   }
 
   matches({ source, type, user, accepted }: EventFilter): boolean {

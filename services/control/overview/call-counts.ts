@@ -5,7 +5,8 @@ import { type Span } from '../history/count-series';
 
 /**
  * Counts accepted and rejected calls in steps of time, by subtracting the positions of a topic at
- * two times. So ingest counts nothing, and calls during a downtime of control are included.
+ * two times. So calls during a downtime of control are included, and ingest counts only what has no
+ * record of its own.
  */
 
 export interface CallStep {
@@ -49,12 +50,12 @@ export class CallCounts {
 
   constructor(
     private readonly kafka: Pick<Kafka, 'ranges'>,
-    private readonly limited: Pick<LimitedCalls, 'count'>,
+    private readonly limited: Pick<LimitedCalls, 'requests' | 'rejected'>,
   ) {}
 
   /**
-   * Counts in steps. The last one ends at `untilMs`: to the second for accepted and rejected calls,
-   * and with the minute of that time for limited ones.
+   * Counts in steps. The last one ends at `untilMs`: to the second for calls with a record of their
+   * own, and with the minute of that time for all others.
    */
   async count({ sinceMs, untilMs, stepMs }: Span, nowMs: number): Promise<CallStep[]> {
     const endMs = Math.ceil(untilMs / SECOND_MS) * SECOND_MS;
@@ -62,13 +63,18 @@ export class CallCounts {
     for (let at = sinceMs; at < endMs; at += stepMs) times.push(at);
     const accepted = await this.#positions(MESSAGES, [...times, endMs], nowMs);
     const rejected = await this.#positions(REJECTED, [...times, endMs], nowMs);
-    return times.map((at, i) => ({
-      at,
-      accepted: between(accepted, i),
-      rejected: at < nowMs - REJECTED_KEPT_MS ? null : between(rejected, i),
-      limited:
-        at < nowMs - LIMITED_KEPT_MS ? null : this.limited.count(at, Math.min(stepMs, endMs - at)),
-    }));
+    return times.map((at, i) => {
+      const lengthMs = Math.min(stepMs, endMs - at);
+      return {
+        at,
+        accepted: between(accepted, i),
+        rejected:
+          at < nowMs - REJECTED_KEPT_MS
+            ? null
+            : between(rejected, i) + this.limited.rejected(at, lengthMs),
+        limited: at < nowMs - LIMITED_KEPT_MS ? null : this.limited.requests(at, lengthMs),
+      };
+    });
   }
 
   /** Returns the number of records ever appended to a topic at each of these times. */
@@ -107,8 +113,9 @@ function between(positions: readonly number[], step: number): number {
 }
 
 /**
- * Counts the requests that ingest refused with 429, for each minute: the total, and the counts of
- * the most limited sources. These counts of the whole topic are in memory.
+ * Counts for each minute the rejected calls without a record of their own, and the requests that
+ * ingest refused with 429: the total, and the counts of the most limited sources. These counts of
+ * the whole topic are in memory.
  */
 
 const MINUTE_MS = 60_000;
@@ -120,7 +127,8 @@ const MINUTE_MS = 60_000;
 const MOST_SOURCES = 100;
 
 interface Minute {
-  total: number;
+  rejected: number;
+  requests: number;
   bySource: Map<string, number>;
 }
 
@@ -128,27 +136,40 @@ export class LimitedCalls {
   readonly #minutes = new Map<number, Minute>();
 
   add({ value, timestampMs }: Pick<InRecord, 'value' | 'timestampMs'>): void {
+    const counts = limitedCounts(value?.toString() ?? '');
+    if (!counts) return;
     const at = Math.floor(timestampMs / MINUTE_MS);
     let minute = this.#minutes.get(at);
     if (!minute) {
       this.#forget(at);
-      this.#minutes.set(at, (minute = { total: 0, bySource: new Map() }));
+      minute = {
+        rejected: 0,
+        requests: 0,
+        bySource: new Map(),
+      };
+      this.#minutes.set(at, minute);
     }
+    minute.rejected += counts.rejected;
     const { bySource } = minute;
-    for (const [source, count] of limitedCounts(value?.toString() ?? '')) {
-      minute.total += count;
+    for (const [source, count] of counts.sources) {
+      minute.requests += count;
       bySource.set(source, (bySource.get(source) ?? 0) + count);
     }
     if (bySource.size > 2 * MOST_SOURCES) minute.bySource = largest(bySource);
   }
 
-  /** Counts the minutes that start within `stepMs` from `at` on, ms since 1970. */
-  count(at: number, stepMs: number): number {
-    return this.#between(at, at + stepMs).reduce((sum, { total }) => sum + total, 0);
+  /** Counts requests in the minutes that start within `stepMs` from `at` on, ms since 1970. */
+  requests(at: number, stepMs: number): number {
+    return this.#between(at, at + stepMs).reduce((sum, { requests }) => sum + requests, 0);
+  }
+
+  /** Counts rejected calls in the same way. */
+  rejected(at: number, stepMs: number): number {
+    return this.#between(at, at + stepMs).reduce((sum, { rejected }) => sum + rejected, 0);
   }
 
   /**
-   * Returns counts by source for the minutes that start within a span, ms since 1970. Without the
+   * Returns counts of requests by source for the minutes that start within a span, ms since 1970. Without the
    * counts of minutes in which a source was not among the most limited.
    */
   bySource(from: number, until: number): Record<string, number> {

@@ -28,7 +28,7 @@ export interface OverviewDeps extends CircuitDeps {
   config: Pick<ConfigReader, 'list' | 'destination' | 'onChange'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   /** requests that ingest answered with 429 */
-  limitedCalls: Pick<LimitedCalls, 'count' | 'bySource'>;
+  limitedCalls: Pick<LimitedCalls, 'requests' | 'rejected' | 'bySource'>;
   now: () => Date;
   /** consoles that ask the same within this time get the same answer */
   keepAnswersMs: number;

@@ -94,12 +94,16 @@ async function activityOf(
   }
   return (source) => {
     const { count = 0, lastAt } = calls.get(source) ?? {};
-    const recent = events.ring.newestFirst([source]);
-    const accepted = recent.filter((event) => event.accepted).length;
+    let accepted = 0;
+    let rejected = 0;
+    for (const event of events.ring.newestFirst([source])) {
+      if (event.accepted) accepted++;
+      else rejected += event.calls;
+    }
     return {
       calls: count,
       lastCallAt: isoTimeOrNull(lastAt),
-      recent: { accepted, rejected: recent.length - accepted },
+      recent: { accepted, rejected },
       destinations: connected.get(source) ?? 0,
     };
   };

@@ -34,8 +34,11 @@ export interface RequestFault {
 
 /** A fault that was found before the calls were validated. */
 export interface FoundFault extends CallFault {
-  /** what was sent, if it was not parsed */
-  excerpt?: Excerpt;
+  /**
+   * Returns what was sent, if it was not parsed: called only for what is stored, since a body may
+   * have 5,000 faults.
+   */
+  excerpt?: () => Excerpt;
   /** present if it stands for several calls */
   count?: number;
 }
@@ -234,7 +237,7 @@ function lostContext(code: CallFaultCode, message: string, context: Json | undef
   return {
     code,
     message: `${message} Its calls were read without \`context\`.`,
-    excerpt: excerptOfText(stringifyJson({ context })),
+    excerpt: () => excerptOfText(stringifyJson({ context })),
   };
 }
 

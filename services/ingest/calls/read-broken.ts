@@ -83,12 +83,13 @@ export function* readBrokenBatch(
   for (const [index, { range }] of found.pieces.entries()) {
     const fault = faults.get(index);
     if (!fault) continue;
-    faults.set(index, { ...fault, excerpt: excerptOf(body, ...range) });
+    faults.set(index, { ...fault, excerpt: () => excerptOf(body, ...range) });
     yield;
   }
   if (further > 0) {
     const start = found.pieces[MOST_LISTED]?.range[0] ?? found.beyond.start;
-    faults.set(calls.length, { ...tooMany(further), excerpt: excerptOf(body, start, body.length) });
+    const excerpt = () => excerptOf(body, start, body.length);
+    faults.set(calls.length, { ...tooMany(further), excerpt });
     calls.push(null);
   }
   // Nothing was wrong but its size: it is read as if it had been parsed whole.
@@ -225,8 +226,9 @@ class PieceReader {
         ),
       );
     }
-    if (parts.context && lost.length > lostBefore) {
-      const excerpt = excerptOf(this.body, ...parts.context);
+    const { context } = parts;
+    if (context && lost.length > lostBefore) {
+      const excerpt = () => excerptOf(this.body, ...context);
       for (const each of lost.slice(lostBefore)) each.excerpt = excerpt;
     }
     return envelope;

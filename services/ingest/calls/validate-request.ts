@@ -2,18 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type EventWarning } from '../../../shared/model/client-time';
 import { type WrittenMessage, writeMessage } from '../../../shared/model/cut-body';
-import {
-  type CallType,
-  isJsonObject,
-  type Json,
-  type Message,
-} from '../../../shared/model/message';
-import {
-  type CallFault,
-  type RejectedCall,
-  type RejectedRecord,
-} from '../../../shared/model/rejected-calls';
-import { type Excerpt, excerptOfText } from './excerpt';
+import { type CallType, type Json, type Message } from '../../../shared/model/message';
+import { type CallFault, type RejectedCall } from '../../../shared/model/rejected-calls';
 import { measureJson, type Shape } from './json-limits';
 import { isCallFault, normalize, SharedObject } from './normalize';
 import {
@@ -275,36 +265,3 @@ function merged(message: Message, envelope: Shared): WrittenMessage {
 }
 
 const SHARED_FIELDS = ['context', 'integrations'] as const;
-
-/** Returns the record of a rejected call for the debugger. @param at time of arrival, ISO 8601 */
-export function rejectedRecord(
-  fault: CallFault,
-  call: Json,
-  source: string,
-  at: string,
-): RejectedRecord {
-  const record = { at, source, code: fault.code, message: fault.message };
-  const shown = isJsonObject(call) ? shownCall(call) : call;
-  if (fault.code !== 'call_too_large') return { ...record, call: shown };
-  return { ...record, call: excerptOfText(stringifyJson(shown)).text, truncated: true };
-}
-
-/** Returns the record of what was lost before it was parsed. @param at time of arrival, ISO 8601 */
-export function excerptRecord(
-  { code, message }: Pick<RejectedRecord, 'code' | 'message'>,
-  excerpt: Excerpt,
-  source: string,
-  at: string,
-): RejectedRecord {
-  const record: RejectedRecord = { at, source, code, message, call: excerpt.text };
-  if (excerpt.truncated) record.truncated = true;
-  return record;
-}
-
-/** The debugger shows no write key, and not what is meant for the client's vendor. */
-function shownCall(call: Record<string, Json>): Json {
-  const shown = { ...call };
-  delete shown.writeKey;
-  delete shown._metadata;
-  return shown;
-}

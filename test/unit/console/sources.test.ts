@@ -64,6 +64,20 @@ describe('the last calls', () => {
     });
   });
 
+  test('count for all calls that they stand for', () => {
+    const calls = [{ ...call(39, 'no user'), count: 2_000 }, call(20, 'no user'), call(0)];
+    expect(recentCalls(calls, nowMs, 2)).toMatchObject({
+      accepted: 1,
+      rejected: 2_001,
+      steps: [
+        { accepted: 1, rejected: 0 },
+        { accepted: 0, rejected: 2_001 },
+      ],
+      reasons: [{ reason: 'no user', count: 2_001 }],
+    });
+    expect(lastMinute(calls, true, nowMs)).toMatchObject({ accepted: 1, rejected: 2_001 });
+  });
+
   test('of a clock that is ahead are in the last step', () => {
     expect(recentCalls([call(50), call(0)], nowMs, 2)?.steps).toEqual([
       { accepted: 1, rejected: 0 },

@@ -14,7 +14,8 @@ import { bodyJson } from '../../../services/control/deliveries/delivery-body';
 import { isFault } from '../../../services/ingest/calls/parse-batch';
 import { parseBody, validateCalls } from '../../../services/ingest/calls/validate-request';
 import { finish } from '../../../services/ingest/calls/steps';
-import { messageRecords, rejectedRecords } from '../../../services/ingest/store-messages';
+import { rejectedRecords } from '../../../services/ingest/rejected-records';
+import { messageRecords } from '../../../services/ingest/store-messages';
 import { decide } from '../../../services/router/decide';
 import { parseJson, stringifyJson } from '../../../shared/json/json';
 import { type Event } from '../../../shared/api/operations';
@@ -58,7 +59,12 @@ function ingest(body: string) {
   return {
     messages: finish(messageRecords('s1', verdicts.accepted, accepting)).map(asRead),
     rejected: finish(
-      rejectedRecords('s1', verdicts.rejected, parsed, { atMs: NOW, key: undefined }),
+      rejectedRecords(verdicts.rejected, parsed, {
+        source: 's1',
+        atMs: NOW,
+        oneByOne: verdicts.rejected.length,
+        key: undefined,
+      }),
     ).map(asRead),
   };
 }

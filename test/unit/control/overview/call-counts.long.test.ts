@@ -47,24 +47,27 @@ describe('the counts of calls', () => {
     timestampMs,
   });
   const at = new Date(0);
-  limited.add(
-    record(
-      limitedRecord(
-        at,
-        new Map([
-          ['src_1', 2],
-          ['src_2', 4],
-        ]),
-      ).value,
-      2 * DAY + MINUTE,
-    ),
-  );
-  limited.add(record(limitedRecord(at, new Map([['src_1', 1]])).value, 2 * DAY + 2 * MINUTE - 1));
-  for (const unreadable of ['', 'x', '{}', '{"sources":{"a":"b"}}']) {
+  const first = limitedRecord({
+    at,
+    sources: new Map([
+      ['src_1', 2],
+      ['src_2', 4],
+    ]),
+    rejected: 30,
+  });
+  const second = limitedRecord({
+    at,
+    sources: new Map([['src_1', 1]]),
+    rejected: 5,
+  });
+  limited.add(record(first.value, 2 * DAY + MINUTE));
+  limited.add(record(second.value, 2 * DAY + 2 * MINUTE - 1));
+  const unreadables = ['', 'x', '{}', '{"sources":{"a":"b"},"rejected":1}', '{"sources":{"a":1}}'];
+  for (const unreadable of unreadables) {
     limited.add(record(unreadable, 2 * DAY));
   }
 
-  test('calls are counted by the positions of the topics', async () => {
+  test('calls are counted by the positions of the topics, and those without a record by ingest', async () => {
     const first = 2 * DAY;
     const kafka = topicsOf({
       messages: [first - 1, first, first + 1, first + 2 * MINUTE],
@@ -72,7 +75,7 @@ describe('the counts of calls', () => {
     });
     expect(await new CallCounts(kafka, limited).count(span, now)).toEqual([
       { at: first, accepted: 4, rejected: 0, limited: 0 },
-      { at: first + MINUTE, accepted: 0, rejected: 2, limited: 7 },
+      { at: first + MINUTE, accepted: 0, rejected: 2 + 35, limited: 7 },
       { at: first + 2 * MINUTE, accepted: 2, rejected: 0, limited: 0 },
     ]);
   });
@@ -102,9 +105,10 @@ describe('the counts of calls', () => {
       Array.from({ length: 10_000 }, (_, i) => [`src_${i}`, i < 50 ? 9 : 1]),
     );
     for (let second = 0; second < 60; second++) {
-      many.add(record(JSON.stringify({ at: '', sources: flood }), 2 * DAY + second * 1_000));
+      many.add(record(JSON.stringify({ at: '', sources: flood, rejected: 1 }), 2 * DAY + second * 1_000));
     }
-    expect(many.count(2 * DAY, MINUTE)).toBe(60 * (10_000 + 50 * 8));
+    expect(many.requests(2 * DAY, MINUTE)).toBe(60 * (10_000 + 50 * 8));
+    expect(many.rejected(2 * DAY, MINUTE)).toBe(60);
     const named = Object.entries(many.bySource(2 * DAY, now));
     expect(named.length).toBeLessThanOrEqual(200);
     expect(named.filter(([, count]) => count === 540)).toHaveLength(50);
@@ -113,7 +117,7 @@ describe('the counts of calls', () => {
   test('calls older than the retention are null and not 0', async () => {
     const counts = new CallCounts(topicsOf({}), limited);
     const steps = await counts.count({ sinceMs: 0, untilMs: now, stepMs: DAY }, now);
-    expect(steps.map(({ rejected }) => rejected)).toEqual([null, null, 0]);
+    expect(steps.map(({ rejected }) => rejected)).toEqual([null, null, 35]);
     expect(steps.map((step) => step.limited)).toEqual([null, null, 7]);
   });
 
@@ -130,13 +134,15 @@ describe('the counts of calls', () => {
 test('GET /overview/calls counts the requests over the limit by source', async () => {
   const control = await controlUnderTest();
   control.clock.now = new Date(Date.now() + MINUTE);
-  const counts = new Map([
-    ['src_1', 2],
-    ['src_2', 4],
-  ]);
-  control.memory.append([
-    { topic: 'messages.limited', key: null, ...limitedRecord(control.clock.now, counts) },
-  ]);
+  const record = limitedRecord({
+    at: control.clock.now,
+    sources: new Map([
+      ['src_1', 2],
+      ['src_2', 4],
+    ]),
+    rejected: 0,
+  });
+  control.memory.append([{ topic: 'messages.limited', key: null, ...record }]);
   const { body } = await control.call('get', '/overview/calls');
   expect(body.limitedBySource).toEqual({ src_1: 2, src_2: 4 });
   expect((await control.get('/overview/calls?since=1970-01-01T00:00Z')).limitedBySource).toEqual(
@@ -152,7 +158,11 @@ test.each([
   async ({ rights, shown }) => {
     const control = await controlUnderTest();
     control.clock.now = new Date(Date.now() + MINUTE);
-    const record = limitedRecord(control.clock.now, new Map([['src_1', 2]]));
+    const record = limitedRecord({
+      at: control.clock.now,
+      sources: new Map([['src_1', 2]]),
+      rejected: 0,
+    });
     control.memory.append([{ topic: 'messages.limited', key: null, ...record }]);
     const { body: token } = await control
       .call('post', '/tokens')

@@ -1,0 +1,147 @@
+import { stringifyJson } from '../../shared/json/json';
+import { defined } from '../../shared/collections/defined';
+import { type OutRecord } from '../../shared/kafka/port';
+import { REJECTED } from '../../shared/kafka/topics';
+import { isJsonObject, type Json } from '../../shared/model/message';
+import { FORMAT_HEADER } from '../../shared/model/record-format';
+import { type RejectedCall, type RejectedRecord } from '../../shared/model/rejected-calls';
+import { type Excerpt, excerptOfText, withoutKey } from './calls/excerpt';
+import { type FoundFault, type ParsedRequest } from './calls/parse-batch';
+import { type Steps } from './calls/steps';
+
+/**
+ * Makes the records of `messages.rejected`. What a request lost beyond the limit of its source is
+ * counted by code: one record stands for all its calls of a code, without their content.
+ */
+
+/** Calls that were lost for the same reason. */
+export interface CountedFault {
+  code: string;
+  message: string;
+  count: number;
+}
+
+/** Counts lost calls by their codes, each with the message of the first. */
+export function countByCode(
+  faults: readonly { code: string; message: string; count?: number }[],
+): CountedFault[] {
+  const byCode = new Map<string, CountedFault>();
+  for (const { code, message, count = 1 } of faults) {
+    const counted = byCode.get(code);
+    if (counted) counted.count += count;
+    else byCode.set(code, { code, message, count });
+  }
+  return [...byCode.values()];
+}
+
+/** Where and when calls were rejected. */
+interface Arrived {
+  /** the source's id */
+  source: string;
+  /** time of arrival, ms since 1970 */
+  atMs: number;
+}
+
+/**
+ * @param faults what was rejected or lost, in order
+ * @param from `oneByOne`: how many of them may be stored by themselves; `key`: the write key of the
+ *   request
+ */
+export function* rejectedRecords(
+  faults: readonly (RejectedCall | FoundFault)[],
+  parsed: Pick<ParsedRequest, 'calls' | 'faults'>,
+  from: Arrived & { oneByOne: number; key: string | undefined },
+): Steps<OutRecord[]> {
+  const records: OutRecord[] = [];
+  for (const fault of faults.slice(0, from.oneByOne)) {
+    records.push(outRecord(from, { ...fault, ...contentOf(fault, parsed, from.key) }));
+    yield;
+  }
+  for (const counted of countByCode(faults.slice(from.oneByOne))) {
+    records.push(outRecord(from, { ...counted, call: null }));
+  }
+  return records;
+}
+
+type Content = Pick<RejectedRecord, 'call' | 'truncated'>;
+
+function contentOf(
+  fault: RejectedCall | FoundFault,
+  { calls, faults }: Pick<ParsedRequest, 'calls' | 'faults'>,
+  key: string | undefined,
+): Content {
+  const found = 'index' in fault ? faults.get(fault.index) : fault;
+  if (found?.excerpt) return contentOfExcerpt(withoutKey(found.excerpt(), key));
+  const call = 'index' in fault ? (calls[fault.index] ?? null) : '';
+  return contentOfCall(call, fault.code === 'call_too_large');
+}
+
+/** Returns a call as the debugger shows it. @param isLarge only its beginning is kept */
+export function contentOfCall(call: Json, isLarge: boolean): Content {
+  const shown = isJsonObject(call) ? shownCall(call) : call;
+  if (!isLarge) return { call: shown };
+  return { call: excerptOfText(stringifyJson(shown)).text, truncated: true };
+}
+
+function contentOfExcerpt({ text, truncated }: Excerpt): Content {
+  return truncated ? { call: text, truncated } : { call: text };
+}
+
+/** The debugger shows no write key, and not what is meant for the client's vendor. */
+function shownCall(call: Record<string, Json>): Json {
+  const shown = { ...call };
+  delete shown.writeKey;
+  delete shown._metadata;
+  return shown;
+}
+
+/** A body of which no call could be read. */
+export interface LostBody {
+  /** by which the debugger and the metrics name it */
+  code: string;
+  message: string;
+  /** calls that are lost, as far as that is known; else 1 */
+  calls: number;
+  /** Returns its beginning, without its write key. */
+  excerpt: () => Excerpt;
+}
+
+/** @param from `isCountedOnly`: its source is over the limit */
+export function refusedRecord(
+  { code, message, calls, excerpt }: LostBody,
+  from: Arrived & { isCountedOnly: boolean },
+): OutRecord {
+  if (from.isCountedOnly) {
+    return outRecord(from, {
+      code,
+      message,
+      count: calls,
+      call: null,
+    });
+  }
+  return outRecord(from, {
+    code,
+    message,
+    count: calls > 1 ? calls : undefined,
+    ...contentOfExcerpt(excerpt()),
+  });
+}
+
+function outRecord(
+  { source, atMs }: Arrived,
+  lost: Content & { code: string; message: string; count?: number | undefined },
+): OutRecord {
+  const { code, message, call, truncated, count } = lost;
+  const record: RejectedRecord = { at: new Date(atMs).toISOString(), source, code, message, call };
+  if (truncated) record.truncated = truncated;
+  return {
+    topic: REJECTED,
+    key: source,
+    value: stringifyJson(record),
+    headers: {
+      format: FORMAT_HEADER,
+      source,
+      ...defined({ count: count === undefined ? undefined : String(count) }),
+    },
+  };
+}
