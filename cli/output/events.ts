@@ -46,7 +46,7 @@ function textOf(call: unknown, key: string): string | undefined {
   return isId ? String(value) : undefined;
 }
 
-/** Says why it was rejected, and how many calls if it stands for several; or what could not be read. */
+/** Says why it was rejected, and for how many calls it stands; or what could not be read. */
 function whyOf({ code, message, count, warnings }: Event): string | undefined {
   if (code !== undefined) {
     const times = count === undefined ? '' : ` (${count} ${count === 1 ? 'call' : 'calls'})`;

@@ -50,7 +50,7 @@ const VOID_FOUND_MS = 10 * 60_000;
 
 export const MESSAGES = 'messages';
 export const REJECTED = 'messages.rejected';
-/** Counts of requests that ingest answered with 429. */
+/** Counts of requests answered with 429, and of rejected calls without a record of their own. */
 export const LIMITED = 'messages.limited';
 export const WEBHOOKS = 'webhooks';
 export const DUE = 'webhooks.due';

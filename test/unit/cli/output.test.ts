@@ -1,10 +1,12 @@
 import { ATTEMPT_COLUMNS, requestsInWords, triesOf } from '../../../cli/output/deliveries';
+import { eventLine } from '../../../cli/output/events';
 import { wantsColour } from '../../../cli/output/paint';
 import { createPrinter } from '../../../cli/output/print';
 import { showTest } from '../../../cli/output/test';
 import { type Column, fields, table } from '../../../cli/output/table';
 import { type ProcessContext } from '../../../cli/process-context';
 import { type Test } from '../../../shared/api/operations';
+import { defined } from '../../../shared/collections/defined';
 import { printable } from '../../../shared/runtime/printable';
 import { waypost } from '../../support/cli';
 
@@ -102,6 +104,25 @@ test('a file of a stranger cannot control the terminal by what is wrong with it'
   expect(JSON.parse(json.err)).toMatchObject({
     error: { message: expect.stringContaining(HOSTILE) },
   });
+});
+
+test.each([
+  [undefined, 'unreadable: No JSON.'],
+  [1, 'unreadable: No JSON. (1 call)'],
+  [2_000, 'unreadable: No JSON. (2000 calls)'],
+])('a line of rejected calls says for how many it stands: %s', (count, why) => {
+  const event = {
+    id: 'e',
+    at: '2026-01-01T00:00:00.000Z',
+    source: 'src_1',
+    accepted: false,
+    call: null,
+    warnings: [],
+    code: 'unreadable',
+    message: 'No JSON.',
+    ...defined({ count }),
+  };
+  expect(eventLine(event, false)).toBe(`2026-01-01T00:00:00.000Z  rejected  ${why}`);
 });
 
 test.each([

@@ -49,7 +49,7 @@ async function countedOnly(): Promise<number> {
     .reduce((sum, { rejected }) => sum + Number(rejected ?? 0), 0);
 }
 
-test('of many rejected calls the first are stored one by one, and the rest is counted by code', async () => {
+test('of many rejected calls the first are stored, and the rest is counted by code', async () => {
   const before = [await rejectedOf('invalid_type'), await rejectedOf('invalid_call')];
   const batch = [TRACK, ...emptyCalls(1_499).batch, ...Array.from({ length: 1_000 }, () => 7)];
   const { answer, records } = await stored({ batch });
@@ -84,7 +84,7 @@ test('a source stores twenty more a second, and another source its own', async (
   expect(await shown(BURST + 2)).toEqual([...singles(BURST), '2']);
 });
 
-test('a body of which no call can be read tells its number of calls, and is then only counted', async () => {
+test('a body of which no call can be read is stored once, and later only counted', async () => {
   const unreadable = '{"batch":[{x},{y},{z}]}';
   expect((await stored(unreadable)).records).toEqual([
     { code: 'unreadable', call: unreadable, count: '3' },

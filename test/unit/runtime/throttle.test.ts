@@ -66,3 +66,20 @@ test('a bucket holds its burst at first, and what has been added since', () => {
   expect([5, 6].map((count) => buckets.holds('a', count, RATE, 0))).toEqual([true, false]);
   expect([15, 16].map((count) => buckets.holds('a', count, RATE, 1_000))).toEqual([true, false]);
 });
+
+test('a bucket gives the whole tokens that it holds, and none in debt', () => {
+  const buckets = new TokenBuckets(10);
+  const taken = [
+    [15, 0],
+    [15, 0],
+    [15, 0],
+    [15, 199],
+    [15, 10_000],
+    [15, 10_000],
+  ].map(([most, now]) => buckets.takeUpTo('a', most!, RATE, now!));
+  expect(taken).toEqual([15, 5, 0, 1, 15, 5]);
+  buckets.take('a', 3, RATE, 10_000);
+  expect(buckets.takeUpTo('a', 1, RATE, 10_300)).toBe(0);
+  expect(buckets.takeUpTo('a', 0, RATE, 10_400)).toBe(0);
+  expect(buckets.takeUpTo('a', 9, RATE, 10_400)).toBe(1);
+});

@@ -95,6 +95,21 @@ describe('searching', () => {
   });
 });
 
+test.each([
+  [undefined, 1],
+  ['1', 1],
+  ['2000', 2_000],
+  ['nonsense', 1],
+])('a record whose header counts %s calls stands for %d', (count, calls) => {
+  const record = aCall({ code: 'unreadable', message: 'why', call: null });
+  const entry = new EventBuffer().add(
+    { ...record, headers: { ...record.headers, ...defined({ count }) } },
+    false,
+  );
+  expect(entry.calls).toBe(calls);
+  expect(entry.view().count).toBe(count === undefined || count === 'nonsense' ? undefined : calls);
+});
+
 describe('resuming after an event', () => {
   const ring = new EventBuffer();
   const added = [1_000, 2_000, 3_000, 9_000].map((atMs) =>

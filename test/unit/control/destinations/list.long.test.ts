@@ -6,6 +6,8 @@ import { type ControlUnderTest, controlUnderTest } from '../../../support/contro
 import { memoryDatabase } from '../../../support/database';
 import { aDeath, aFailure, anEvent, at } from '../../../support/events';
 import { storeEvents } from '../../../support/store-events';
+import { defined } from '../../../../shared/collections/defined';
+import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 
 /** The lists of destinations and of sources: found by name and state, sorted, in pages. */
 
@@ -121,9 +123,17 @@ test('sources tell what they send and to how many, and destinations are found by
   expect((await beta.send({ sources: [ids.Shop!] })).status).toBe(200);
   expect(await names(`/destinations?source=${ids.Shop!}`)).toEqual(['Beta']);
   expect(await names(`/destinations?source=${ids.App!}&sort=name`)).toEqual([]);
+  const call = (topic: string, count?: string) => ({
+    topic,
+    key: ids.Shop!,
+    value: '{}',
+    headers: { format: FORMAT_HEADER, source: ids.Shop!, ...defined({ count }) },
+  });
+  const rejected = 'messages.rejected';
+  control.memory.append([call('messages'), call(rejected), call(rejected, '2000')]);
   const { body } = await control.call('get', '/sources?sort=-name&activity=true');
   expect((body.data as { activity: unknown }[]).map(({ activity }) => activity)).toMatchObject([
-    { calls: 4, lastCallAt: at(7), recent: { accepted: 0, rejected: 0 }, destinations: 1 },
+    { calls: 4, lastCallAt: at(7), recent: { accepted: 1, rejected: 2_001 }, destinations: 1 },
     { calls: 1, destinations: 0 },
   ]);
   const { body: without } = await control.call('get', '/sources');

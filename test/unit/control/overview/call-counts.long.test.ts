@@ -67,7 +67,7 @@ describe('the counts of calls', () => {
     limited.add(record(unreadable, 2 * DAY));
   }
 
-  test('calls are counted by the positions of the topics, and those without a record by ingest', async () => {
+  test('calls are counted by the positions of topics, and without a record by ingest', async () => {
     const first = 2 * DAY;
     const kafka = topicsOf({
       messages: [first - 1, first, first + 1, first + 2 * MINUTE],
