@@ -169,8 +169,8 @@ export class LimitedCalls {
   }
 
   /**
-   * Returns counts of requests by source for the minutes that start within a span, ms since 1970. Without the
-   * counts of minutes in which a source was not among the most limited.
+   * Returns counts of requests by source for the minutes that start within a span, ms since 1970.
+   * Without the counts of minutes in which a source was not among the most limited.
    */
   bySource(from: number, until: number): Record<string, number> {
     const sums = new Map<string, number>();

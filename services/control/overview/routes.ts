@@ -27,7 +27,7 @@ import { openOf, rowsOf, shownOf, TREND_STEPS, trendOf } from './destination-row
 export interface OverviewDeps extends CircuitDeps {
   config: Pick<ConfigReader, 'list' | 'destination' | 'onChange'>;
   kafka: Pick<Kafka, 'read' | 'ranges'>;
-  /** requests that ingest answered with 429 */
+  /** what ingest counted beyond its limits */
   limitedCalls: Pick<LimitedCalls, 'requests' | 'rejected' | 'bySource'>;
   now: () => Date;
   /** consoles that ask the same within this time get the same answer */
