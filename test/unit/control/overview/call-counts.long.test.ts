@@ -105,7 +105,9 @@ describe('the counts of calls', () => {
       Array.from({ length: 10_000 }, (_, i) => [`src_${i}`, i < 50 ? 9 : 1]),
     );
     for (let second = 0; second < 60; second++) {
-      many.add(record(JSON.stringify({ at: '', sources: flood, rejected: 1 }), 2 * DAY + second * 1_000));
+      many.add(
+        record(JSON.stringify({ at: '', sources: flood, rejected: 1 }), 2 * DAY + second * 1_000),
+      );
     }
     expect(many.requests(2 * DAY, MINUTE)).toBe(60 * (10_000 + 50 * 8));
     expect(many.rejected(2 * DAY, MINUTE)).toBe(60);
