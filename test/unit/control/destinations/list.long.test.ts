@@ -5,6 +5,7 @@ import { storeEvidence } from '../../../../services/control/health/store';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { aDeath, aFailure, anEvent, at } from '../../../support/events';
+import { eventually } from '../../../support/eventually';
 import { storeEvents } from '../../../support/store-events';
 import { defined } from '../../../../shared/collections/defined';
 import { FORMAT_HEADER } from '../../../../shared/model/record-format';
@@ -131,11 +132,13 @@ test('sources tell what they send and to how many, and destinations are found by
   });
   const rejected = 'messages.rejected';
   control.memory.append([call('messages'), call(rejected), call(rejected, '2000')]);
-  const { body } = await control.call('get', '/sources?sort=-name&activity=true');
-  expect((body.data as { activity: unknown }[]).map(({ activity }) => activity)).toMatchObject([
-    { calls: 4, lastCallAt: at(7), recent: { accepted: 1, rejected: 2_001 }, destinations: 1 },
-    { calls: 1, destinations: 0 },
-  ]);
+  await eventually(async () => {
+    const { body } = await control.call('get', '/sources?sort=-name&activity=true');
+    expect((body.data as { activity: unknown }[]).map(({ activity }) => activity)).toMatchObject([
+      { calls: 4, lastCallAt: at(7), recent: { accepted: 1, rejected: 2_001 }, destinations: 1 },
+      { calls: 1, destinations: 0 },
+    ]);
+  });
   const { body: without } = await control.call('get', '/sources');
   expect(without.data[0]).not.toHaveProperty('activity');
 });
