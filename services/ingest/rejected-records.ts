@@ -1,5 +1,4 @@
 import { stringifyJson } from '../../shared/json/json';
-import { defined } from '../../shared/collections/defined';
 import { type OutRecord } from '../../shared/kafka/port';
 import { REJECTED } from '../../shared/kafka/topics';
 import { isJsonObject, type Json } from '../../shared/model/message';
@@ -134,14 +133,12 @@ function outRecord(
   const { code, message, call, truncated, count } = lost;
   const record: RejectedRecord = { at: new Date(atMs).toISOString(), source, code, message, call };
   if (truncated) record.truncated = truncated;
+  const headers: Record<string, string> = { format: FORMAT_HEADER, source };
+  if (count !== undefined) headers.count = String(count);
   return {
     topic: REJECTED,
     key: source,
     value: stringifyJson(record),
-    headers: {
-      format: FORMAT_HEADER,
-      source,
-      ...defined({ count: count === undefined ? undefined : String(count) }),
-    },
+    headers,
   };
 }

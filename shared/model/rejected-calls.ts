@@ -103,7 +103,7 @@ export function limitedRecord({ at, sources, rejected }: LimitedInSecond) {
 }
 
 /** What a record on `messages.limited` counts. */
-export interface LimitedInSecond {
+interface LimitedInSecond {
   at: Date;
   sources: ReadonlyMap<string, number>;
   rejected: number;
