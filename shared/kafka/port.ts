@@ -133,11 +133,6 @@ export interface ConsumeOptions {
   /** Called when open records become `isRevoking`: hand back the unstarted ones. */
   onRevoking?(): void;
   /**
-   * Called before the first record that was appended since a log was cut, or its topic made again,
-   * while this member holds the partition.
-   */
-  onCut?(restart: Restart): void;
-  /**
    * Called before the first record of a partition that begins anew: its log was cut, or another member
    * had it since this one read it, and may have met a cut. What was read from this offset on is gone,
    * or comes again.

@@ -380,7 +380,6 @@ export class KafkaConsumption implements Consumption {
   #cut(cut: Partition, { offsets, from }: { offsets: number; from: number }): void {
     this.#noteCut(cut, offsets, cut.position.next);
     const { topic, number: partition } = cut;
-    this.options.onCut?.({ topic, partition, from });
     this.options.onRestart?.({ topic, partition, from });
   }
 
