@@ -409,11 +409,14 @@ export class KafkaConsumption implements Consumption {
     );
     // A coordinator that has just started may not know a topic yet, so that metadata decides.
     if ([...refused.values()].includes(ERROR.unknownTopic)) this.#search.look();
+    const errorOf = (partition: Partition) => refused.get(idOf(placeOf(partition, prefix)));
+    for (const { partition } of due) {
+      if (errorOf(partition) === ERROR.metadataTooLarge) partition.shortenNote();
+    }
     const settled = due.filter(({ partition }) => {
-      const place = placeOf(partition, prefix);
-      const errorCode = refused.get(idOf(place));
+      const errorCode = errorOf(partition);
       if (errorCode !== ERROR.unknownTopic || !partition.draining) return errorCode === undefined;
-      return this.#leaders.count(place.topic) <= place.number;
+      return this.#leaders.count(prefix + partition.topic) <= partition.number;
     });
     const [code] = refused.values();
     if (code !== undefined && settled.length === 0) throw new KafkaError('a commit', code);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type FetchedRecord } from '../protocol/batch';
-import { decodeNote, encodeNote } from './commit-note';
+import { decodeNote, encodeNote, MOST_NOTE_BYTES } from './commit-note';
 import { OffsetTracker } from './offset-tracker';
 import { Position } from './position';
 import { type OpenRecord } from '../port';
@@ -60,6 +60,7 @@ export class Partition {
   #owner = 1 + randomBytes(4).readUInt32BE();
   /** the last commit that was acknowledged, or the one at which it starts */
   #stored: Commit;
+  #noteBytes = MOST_NOTE_BYTES;
   /** unfinished fetches: the first offset of each, and the append time of that record */
   #fetches: { offset: number; atMs: number }[] = [];
   offsets: OffsetTracker;
@@ -219,7 +220,8 @@ export class Partition {
    * unfinished record
    */
   release(offset: number): boolean {
-    if (!this.#fenced && this.offsets.released >= MOST_RELEASED) return false;
+    const mostReleased = this.#noteBytes / RELEASED_BYTES;
+    if (!this.#fenced && this.offsets.released >= mostReleased) return false;
     this.offsets.release(offset);
     return true;
   }
@@ -235,19 +237,24 @@ export class Partition {
     const isEarly = this.uncommitted === 0 || nowMs - this.#stored.atMs < RUNS_EVERY_MS;
     if (offset <= this.committed && isEarly) return undefined;
     const note = { owner: this.#owner, last: this.position.last, runs: this.offsets.doneRuns() };
-    return { offset, metadata: encodeNote(offset, note), changes, atMs: nowMs };
+    return { offset, metadata: encodeNote(offset, note, this.#noteBytes), changes, atMs: nowMs };
   }
 
   acknowledged(commit: Commit): void {
     this.#stored = commit;
   }
+
+  /** The broker takes no metadata of this length: the next commit notes fewer records. */
+  shortenNote(): void {
+    this.#noteBytes = Math.floor(this.#noteBytes / 2);
+  }
 }
 
 /**
- * Each adds an open and a finished run, usually of at most two bytes each: commit metadata has room
- * for so many.
+ * A released record adds an open and a finished run to commit metadata, usually of at most two bytes
+ * each.
  */
-const MOST_RELEASED = 700;
+const RELEASED_BYTES = 4;
 
 /**
  * Fetches behind a record that stays open. Beyond the limit every second one is dropped, and later
