@@ -70,10 +70,16 @@ export interface OpenRecord extends InRecord {
    */
   done(): void;
   /**
-   * True if the partition is to move to another member, or this process stops: hand back unstarted
-   * records.
+   * True if the partition is to move to another member or may have moved, or this process stops: hand
+   * back unstarted records.
    */
   readonly isRevoking: boolean;
+  /**
+   * True if this process may have lost the partition, because its session may have ended: the next
+   * owner reads the record, and this process does if it still has it. Hand it back, unless it is
+   * finished: what follows from a failure here would compete with the next owner.
+   */
+  readonly isInDoubt: boolean;
   /**
    * Hands an unprocessed record back while `isRevoking`: the revocation does not wait for it, and
    * the next owner reads it, but not the done records behind it. Call it once, instead of `done`.

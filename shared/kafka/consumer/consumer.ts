@@ -171,6 +171,7 @@ export class KafkaConsumption implements Consumption {
       onRecord: (record) => options.onRecord(record),
       onResumed: () => this.#fetcher.wake(),
       mayStart: () => this.#mayStart(),
+      isInDoubt: () => this.#noteDoubt(),
       onFull: ({ topic, number: partition, offsets }) =>
         log.warn(
           { group: options.group, topic, partition, deferred: offsets.released },
@@ -340,6 +341,16 @@ export class KafkaConsumption implements Consumption {
   /** The coordinator may have ended the session. */
   get #isInDoubt(): boolean {
     return performance.now() - this.#heardAt > SESSION_MS;
+  }
+
+  /**
+   * Returns whether the session is in doubt, and fences then. A record may ask first after the
+   * process stood still, in the middle of its handler's work, before the timer.
+   */
+  #noteDoubt(): boolean {
+    if (!this.#isInDoubt) return false;
+    if (this.joined) queueMicrotask(() => this.#fence('consumer.session_in_doubt'));
+    return true;
   }
 
   /**

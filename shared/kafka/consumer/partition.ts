@@ -54,6 +54,8 @@ export class Partition {
   buffered: readonly FetchedRecord[] | undefined;
   /** runs while the handler has asked for the records again at a later time */
   timer: NodeJS.Timeout | undefined;
+  /** Another one goes on in its place, because its log was cut: nobody reads its records again. */
+  isReplaced = false;
   /** It takes no new records, because a deferred one is too far behind. */
   full = false;
   /** tells the commits of this owner from others: an answer may not come although Kafka stored one */
@@ -194,6 +196,10 @@ export class Partition {
     this.#fenced = true;
   }
 
+  get isFenced(): boolean {
+    return this.#fenced;
+  }
+
   /** Reads on from the first record that was handed back or deferred. */
   reopen(): void {
     this.draining = false;
@@ -216,12 +222,14 @@ export class Partition {
   }
 
   /**
-   * Hands a record back. @returns false if the commit metadata may have no room for one more
-   * unfinished record
+   * Hands a record back.
+   * @param isInDoubt any number can be handed back, as once it is fenced
+   * @returns false if the commit metadata may have no room for one more unfinished record
    */
-  release(offset: number): boolean {
+  release(offset: number, isInDoubt = false): boolean {
     const mostReleased = this.#noteBytes / RELEASED_BYTES;
-    if (!this.#fenced && this.offsets.released >= mostReleased) return false;
+    const isLimited = !this.#fenced && !isInDoubt;
+    if (isLimited && this.offsets.released >= mostReleased) return false;
     this.offsets.release(offset);
     return true;
   }
@@ -279,6 +287,8 @@ export interface PlaceState {
   state: 'reading' | 'resting' | 'leaving';
 }
 
+const NO_SESSION = () => false;
+
 /**
  * A record as the handler sees it: the fetched data, and the partition that tracks its completion.
  */
@@ -286,9 +296,11 @@ export class ConsumedRecord implements OpenRecord {
   readonly offset: number;
   #fetched: FetchedRecord | undefined;
 
+  /** @param isSessionInDoubt default: there is no session */
   constructor(
     private readonly owner: Partition,
     fetched: FetchedRecord,
+    private readonly isSessionInDoubt: () => boolean = NO_SESSION,
   ) {
     this.#fetched = fetched;
     this.offset = fetched.offset;
@@ -316,13 +328,16 @@ export class ConsumedRecord implements OpenRecord {
     return this.#part.headers;
   }
   get isRevoking(): boolean {
-    return this.owner.draining;
+    return this.owner.draining || this.isSessionInDoubt();
+  }
+  get isInDoubt(): boolean {
+    return !this.owner.isReplaced && (this.owner.isFenced || this.isSessionInDoubt());
   }
   done(): void {
     this.owner.offsets.done(this.offset);
   }
   handBack(): boolean {
-    return this.owner.release(this.offset);
+    return this.owner.release(this.offset, this.isInDoubt);
   }
   defer(): void {
     this.owner.offsets.release(this.offset);
