@@ -7,6 +7,7 @@ import {
   idOf,
   type TopicPartition,
 } from '../../../../shared/kafka/consumer/partition';
+import { type FetchedRecord } from '../../../../shared/kafka/protocol/batch';
 import { createLog } from '../../../../shared/telemetry/log';
 import { eventually } from '../../../support/eventually';
 
@@ -254,15 +255,7 @@ test('a partition whose log was cut is taken back after a lost session, and told
 
 test('a record in flight is in doubt while its partition is fenced, and not once its log was cut', async () => {
   const { assigned, partition } = await setUp({ log: { low: 0, high: 10 }, cutAt: () => 3 });
-  const record = new ConsumedRecord(partition, {
-    offset: 5,
-    epoch: 0,
-    timestamp: 1_000,
-    key: null,
-    value: null,
-    headers: {},
-    isHidden: false,
-  });
+  const record = new ConsumedRecord(partition, { offset: 5 } as FetchedRecord);
   const state = () => ({ revoking: record.isRevoking, inDoubt: record.isInDoubt });
   assigned.drainAll('drain');
   expect(state()).toEqual({ revoking: true, inDoubt: false });
