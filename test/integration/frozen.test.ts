@@ -107,24 +107,32 @@ async function finished(): Promise<void> {
 test('delivery frozen beyond its session repeats requests in flight, not its queue', async () => {
   const { producer, sink } = processes;
   await producer.send(DESTINATIONS.map((id) => destinationAt(processes, id, '/hook')));
-  const [frozen] = await Promise.all([start('delivery'), start('delivery'), start('retry')]);
+  const [frozen, other] = await Promise.all([start('delivery'), start('delivery'), start('retry')]);
   const before = await shared(2);
+  let unanswered = 0;
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
   sink.on('/hook', async () => {
+    unanswered++;
     await released;
     return {};
   });
 
   void producer.send(deliveries());
-  await eventually(
-    async () => expect(await frozen.metric('waypost_lanes_queued')).toBeGreaterThan(QUEUED),
-    {
-      everyMs: 20,
+  // All requests hang at the endpoints, and none ends before the freeze.
+  const inFlight = await eventually(
+    async () => {
+      const [queued, own, others] = await Promise.all([
+        frozen.metric('waypost_lanes_queued'),
+        frozen.metric('waypost_requests_in_flight'),
+        other.metric('waypost_requests_in_flight'),
+      ]);
+      expect(queued).toBeGreaterThan(QUEUED);
+      expect(unanswered).toBeGreaterThanOrEqual(own + others);
+      return own;
     },
+    { everyMs: 20 },
   );
-  // No request ends before the freeze.
-  const inFlight = await frozen.metric('waypost_requests_in_flight');
   process.kill(frozen.pid, 'SIGSTOP');
   // A process that ignored its loss of partitions would send its whole queue to endpoints that are
   // quick again.
