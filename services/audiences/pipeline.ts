@@ -104,7 +104,7 @@ export class Pipeline {
       topics: [PROFILE_EVENTS],
       onFatal,
       rebalanceListener: processors,
-      onCut: (restart) => processors.onCut(restart),
+      onRestart: (restart) => processors.onRestart(restart),
       onRecord: (record) => processors.onRecord(record),
     }));
     const copying = (consumptions.copying = await options.kafka.consume({

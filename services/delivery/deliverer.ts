@@ -28,6 +28,7 @@ import { AttemptLog } from './telemetry/attempt-log';
 import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
 import {
+  nextTopic,
   recordsOf,
   refusedRecords,
   unreadableRecord,
@@ -229,6 +230,11 @@ export class Deliverer {
   }
 
   #conclude(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
+    // The next owner of the record may have delivered it: nothing else follows from it here.
+    if (inHand.record.isInDoubt && nextTopic(disposition) !== undefined) {
+      this.#handBack(inHand);
+      return;
+    }
     telemetry.deliveryConcluded(this.#attemptLog, inHand, disposition, nowMs);
     const recovered = shownRecovery(inHand, disposition);
     if (recovered) {

@@ -11,7 +11,7 @@ import {
   type Consumption,
 } from '../../shared/kafka/port';
 import { clockNote, DUE, WEBHOOKS } from '../../shared/kafka/topics';
-import { readProcessLimits } from '../../shared/runtime/process-limits';
+import { type ProcessLimits } from '../../shared/runtime/process-limits';
 import { runService } from '../../shared/runtime/run';
 import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';
 import { NameResolver } from './http/resolver';
@@ -48,7 +48,17 @@ const DRAINED_MS = 1_000;
 
 runService(
   'delivery',
-  async ({ settings, log, onFatal, connect, openConfig, openDeletions, onStop, stopWithin }) => {
+  async ({
+    settings,
+    limits,
+    log,
+    onFatal,
+    connect,
+    openConfig,
+    openDeletions,
+    onStop,
+    stopWithin,
+  }) => {
     const secretKeys = requireSecretKeys(settings);
     const encryptor = createEncryptor(secretKeys);
     const {
@@ -77,7 +87,7 @@ runService(
     onStop(() => Promise.all([producer.close(1_000), divertProducer.close(1_000)]));
     const clock = new StallClock(systemClock, coresOfContainer());
     onStop(() => clock.stop());
-    const sender = openSender(settings, clock, producer);
+    const sender = openSender({ settings, limits, clock, producer });
     const proxies = new Proxies({
       usual: settings.WAYPOST_EGRESS_PROXY,
       now: () => clock.now(),
@@ -141,7 +151,17 @@ runService(
   warmUp,
 );
 
-function openSender(settings: Settings, clock: StallClock, producer: BatchProducer): Sender {
+function openSender({
+  settings,
+  limits,
+  clock,
+  producer,
+}: {
+  settings: Settings;
+  limits: ProcessLimits;
+  clock: StallClock;
+  producer: BatchProducer;
+}): Sender {
   const certificates = new CertificateWatch((seen) => {
     producer.send([certificateRecord(seen, brokerClock.now())]).catch(() => undefined);
   });
@@ -165,7 +185,7 @@ function openSender(settings: Settings, clock: StallClock, producer: BatchProduc
     isPortAllowed: (port) =>
       ports.length === 0 || ports.some(([from, to]) => from <= port && port <= to),
     proxyResolves: settings.WAYPOST_PROXY_RESOLVES,
-    mostConnections: mostConnections(readProcessLimits()),
+    mostConnections: mostConnections(limits),
     onHandshake: (resumed) => handshakes[resumed ? 'resumed' : 'full'].value++,
     onUnasked: () => deliveryMetrics.oddities.extra_bytes.value++,
   });

@@ -152,8 +152,10 @@ export class Recoveries {
     for (const endpoint of had) {
       if (!has.some(({ hash }) => hash === endpoint.hash)) this.stopProbes(endpoint.lane);
     }
-    if (before?.kind !== 'open' || !isOn || after.destination.paused) return;
-    if (before.destination.paused) this.recovered(after, 'paused');
+    if (before?.kind !== 'open' || !isOn) return;
+    const { paused } = after.destination;
+    if (before.destination.paused && !paused) this.recovered(after, 'paused');
+    // Also during a pause: what comes back then waits for the end of the pause.
     const isNew = (part: (endpoint: Endpoint) => string | undefined) => (endpoint: Endpoint) =>
       !had.some((each) => part(each) === part(endpoint));
     for (const endpoint of has.filter(isNew(({ hash }) => hash))) {

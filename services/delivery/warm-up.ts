@@ -173,6 +173,7 @@ function recordOf(n: number, done: () => void): OpenRecord {
     timestampMs: now,
     headers,
     isRevoking: false,
+    isInDoubt: false,
     done,
     key: Buffer.from('warm-up:0'),
     value: Buffer.from(BODY),

@@ -2,7 +2,7 @@ import { type IncomingMessage } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 import { type Source } from '../../shared/model/config';
 import { addressKey, type ClientAddress } from '../../shared/runtime/client-address';
-import { readProcessLimits } from '../../shared/runtime/process-limits';
+import { type ProcessLimits } from '../../shared/runtime/process-limits';
 import { FairShares, type Share } from '../../shared/collections/fair-shares';
 import { type Log } from '../../shared/telemetry/log';
 import { type HttpResponse, rateLimited } from './responses';
@@ -186,8 +186,7 @@ const MB = 1024 * 1024;
 /** Files for anything but clients: brokers, probes, logs. */
 const OTHER_FILES = 200;
 
-export function resourcesOfProcess(): Resources {
-  const { memoryBytes: limit, openFiles } = readProcessLimits();
+export function resourcesOf({ memoryBytes: limit, openFiles }: ProcessLimits): Resources {
   return { limit, heap: Math.min(getHeapStatistics().heap_size_limit, limit), openFiles };
 }
 

@@ -2,17 +2,17 @@ import { createClientAddress } from '../../shared/runtime/client-address';
 import { type Health, notReadyReasons } from '../../shared/runtime/health';
 import { runService } from '../../shared/runtime/run';
 import { observeServer } from '../../shared/telemetry/http-server';
-import { budgetsOf, resourcesOfProcess } from './admission';
+import { budgetsOf, resourcesOf } from './admission';
 import { RESPONSE_DEADLINE_MS, producerOptions, startIngest } from './assemble';
 
 /** The ingest service accepts calls over HTTP and answers once Kafka has stored them. */
 
-runService('ingest', async ({ settings, log, connect, openConfig, onStop }) => {
+runService('ingest', async ({ settings, limits, log, connect, openConfig, onStop }) => {
   let listening = false;
   const health: Health = { notLive: () => [], notReady: () => (listening ? [] : ['starting']) };
   const kafka = await connect(health);
   const config = await openConfig();
-  const budgets = budgetsOf(resourcesOfProcess());
+  const budgets = budgetsOf(resourcesOf(limits));
   const producer = await kafka.producer(producerOptions(budgets));
   onStop((deadlineMs) => producer.close(deadlineMs - serverMs(deadlineMs)));
   const server = await startIngest({

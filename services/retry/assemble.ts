@@ -34,6 +34,10 @@ const LEAST_FETCH_WAIT_MS = 100;
  * again.
  */
 const RECALLS_WITHIN_MS = 60_000;
+/** Without Kafka, no copy is acknowledged. The partitions are given up nevertheless. */
+const COPIES_MS = 2_000;
+/** for the parts that stop behind the reader of the tiers */
+const LEAVING_MS = 2_000;
 
 export interface RetryOptions extends Pick<ServiceContext, 'log' | 'onFatal' | 'onStop'> {
   kafka: Kafka;
@@ -87,10 +91,10 @@ export async function startRetry(options: RetryOptions): Promise<void> {
     },
   });
   await tiers.start();
-  onStop((deadlineMs) => tiers.stop(deadlineMs - 2_000));
+  onStop((deadlineMs) => tiers.stop(deadlineMs - COPIES_MS - LEAVING_MS));
   // Stops run in reverse: recalls stop first, so that no copy is under way when the partitions are
   // given up.
-  onStop(() => recalls.stop());
+  onStop(() => recalls.stop(COPIES_MS));
 }
 
 /** Reads `webhooks.recalls` to its end, and follows it. */

@@ -9,6 +9,7 @@ import {
 } from '../../shared/kafka/port';
 import { recallRecord } from '../../shared/kafka/topics';
 import { type Recall, stepHash } from '../../shared/model/recall';
+import { withTimeout } from '../../shared/runtime/async';
 import { messageOf } from '../../shared/runtime/errors';
 import { type Log } from '../../shared/telemetry/log';
 import { dueAt, type KnownRecall, RecallLog, stands, takesOne } from './recall-log';
@@ -118,10 +119,10 @@ export class Recalls {
     this.recheck();
   }
 
-  /** Starts no more copies. Resolves when the current ones are acknowledged. */
-  async stop(): Promise<void> {
+  /** Starts no more copies, and waits at most `deadlineMs` until the current ones are acknowledged. */
+  async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
-    await this.#taker.idle();
+    await withTimeout(deadlineMs, this.#taker.idle());
   }
 
   /**

@@ -1,5 +1,6 @@
 import { type Consumption, type Kafka } from '../../shared/kafka/port';
 import { tierDelayMs } from '../../shared/kafka/topics';
+import { withTimeout } from '../../shared/runtime/async';
 import { messageOf } from '../../shared/runtime/errors';
 import { type Log } from '../../shared/telemetry/log';
 
@@ -49,8 +50,9 @@ export class TierReader {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#polling;
-    await this.#consumption?.stop(deadlineMs);
+    // Without Kafka, it may last for longer than this process.
+    await withTimeout(HAND_OVER_MS, this.#polling);
+    await this.#consumption?.stop(deadlineMs - HAND_OVER_MS);
   }
 
   #pollLater(ms: number): void {

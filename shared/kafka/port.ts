@@ -70,10 +70,16 @@ export interface OpenRecord extends InRecord {
    */
   done(): void;
   /**
-   * True if the partition is to move to another member, or this process stops: hand back unstarted
-   * records.
+   * True if the partition is to move to another member or may have moved, or this process stops: hand
+   * back unstarted records.
    */
   readonly isRevoking: boolean;
+  /**
+   * True if this process may have lost the partition, because its session may have ended: the next
+   * owner reads the record, and this process does if it still has it. Hand it back, unless it is
+   * finished: what follows from a failure here would compete with the next owner.
+   */
+  readonly isInDoubt: boolean;
   /**
    * Hands an unprocessed record back while `isRevoking`: the revocation does not wait for it, and
    * the next owner reads it, but not the done records behind it. Call it once, instead of `done`.
@@ -132,11 +138,6 @@ export interface ConsumeOptions {
   onRecord(record: OpenRecord): DispatchResult;
   /** Called when open records become `isRevoking`: hand back the unstarted ones. */
   onRevoking?(): void;
-  /**
-   * Called before the first record that was appended since a log was cut, or its topic made again,
-   * while this member holds the partition.
-   */
-  onCut?(restart: Restart): void;
   /**
    * Called before the first record of a partition that begins anew: its log was cut, or another member
    * had it since this one read it, and may have met a cut. What was read from this offset on is gone,

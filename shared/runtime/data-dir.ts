@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import {
   accessSync,
   constants,
-  linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -16,12 +17,14 @@ import { isAlive, ownId, parseProcessId, type ProcessId } from './process-id';
 /**
  * A data dir, and the lock by which programs of one machine know of each other.
  *
- * The lock allows one Waypost per data dir. It is a file that names its owner by pid and start
- * time, so it needs no clean end: an owner that was killed, or whose pid now belongs to another
- * process, holds nothing.
+ * The lock allows one Waypost per data dir. It is a folder with one file, which names its owner by
+ * pid and start time, so it needs no clean end: an owner that was killed, or whose pid now belongs
+ * to another process, holds nothing.
  *
- * A lock appears complete or not at all (a link to a finished file). A stale lock is moved aside
- * before it is replaced, so that only one of two concurrent starts wins.
+ * A lock appears complete or not at all: a finished folder is moved to its place, which succeeds
+ * only if the folder there is missing or empty. The file of each owner has a name of its own, so
+ * that who removes the file of a dead owner never removes that of a living one, however many
+ * processes start at once.
  */
 
 /** A lock that this process holds. */
@@ -40,22 +43,24 @@ export interface Lock {
  */
 export function takeLock(dir: string): Lock {
   createDataDir(dir);
-  const file = join(dir, 'lock');
-  const own = JSON.stringify(ownId());
-  const draft = join(dir, `lock.${randomUUID()}`);
-  writeFileSync(draft, own);
+  const lock = join(dir, 'owner');
+  const name = randomUUID();
+  const draft = join(dir, `owner.${name}`);
+  mkdirSync(draft, { mode: 0o700 });
+  writeFileSync(join(draft, name), JSON.stringify(ownId()));
   try {
     let takenOver = false;
-    while (!link(draft, file)) {
-      const text = read(file);
-      const owner = parseProcessId(text ?? '');
-      if (owner && isAlive(owner)) throw inUse(dir, owner);
-      takenOver = true;
-      if (text !== undefined) moveAside(file, text);
+    while (!moveTo(lock, draft)) {
+      for (const file of filesIn(lock)) {
+        const owner = parseProcessId(read(file));
+        if (owner && isAlive(owner)) throw inUse(dir, owner);
+        takenOver = true;
+        rmSync(file, { force: true });
+      }
     }
-    return { takenOver, release: () => release(file, own) };
+    return { takenOver, release: () => release(lock, name) };
   } finally {
-    rmSync(draft, { force: true });
+    rmSync(draft, { recursive: true, force: true });
   }
 }
 
@@ -85,41 +90,48 @@ function inUse(dir: string, owner: ProcessId): AppError {
   );
 }
 
-/** Returns whether this process has the lock now: a link cannot replace an existing file. */
-function link(draft: string, file: string): boolean {
+/** Returns whether this process has the lock now: a folder cannot replace one that has a file. */
+function moveTo(lock: string, draft: string): boolean {
   try {
-    linkSync(draft, file);
+    renameSync(draft, lock);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (isCode(error, 'ENOTEMPTY') || isCode(error, 'EEXIST')) return false;
     throw error;
   }
 }
 
-/**
- * Removes a stale lock. If another process has replaced it in the meantime, puts that lock back.
- */
-function moveAside(file: string, stale: string): void {
-  const aside = `${file}.${randomUUID()}`;
+/** Another process may have taken the lock: its file stays, and so does the folder. */
+function release(lock: string, name: string): void {
+  rmSync(join(lock, name), { force: true });
   try {
-    renameSync(file, aside);
+    rmdirSync(lock);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    if (!isCode(error, 'ENOTEMPTY') && !isCode(error, 'EEXIST') && !isCode(error, 'ENOENT')) {
+      throw error;
+    }
+  }
+}
+
+function filesIn(lock: string): string[] {
+  try {
+    return readdirSync(lock).map((name) => join(lock, name));
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return [];
     throw error;
   }
-  if (read(aside) !== stale) link(aside, file);
-  rmSync(aside, { force: true });
 }
 
-function release(file: string, own: string): void {
-  if (read(file) === own) rmSync(file, { force: true });
-}
-
-function read(file: string): string | undefined {
+/** Returns the text of a file; empty if it is gone. */
+function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isCode(error, 'ENOENT')) return '';
     throw error;
   }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return (error as NodeJS.ErrnoException).code === code;
 }

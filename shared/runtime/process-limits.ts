@@ -18,6 +18,15 @@ export function readProcessLimits(): ProcessLimits {
 }
 
 /**
+ * Returns the limits of one service of a process. Of a shared process, a third of the files is for
+ * ingest's clients, a third for delivery's endpoints, and a third for all else: a flood of one kind
+ * must leave the brokers and the others theirs.
+ */
+export function limitsOfService(limits: ProcessLimits, isShared: boolean): ProcessLimits {
+  return isShared ? { ...limits, openFiles: Math.floor(limits.openFiles / 3) } : limits;
+}
+
+/**
  * @param limits content of /proc/self/limits. Node raises the soft limit, the first number, to the
  *   hard one.
  */

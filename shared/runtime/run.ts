@@ -10,6 +10,7 @@ import { startTelemetry } from '../telemetry/start';
 import { messageOf } from './errors';
 import { type Health, serveHealth } from './health';
 import { type ServiceName, HostProcess } from './host-process';
+import { limitsOfService, type ProcessLimits, readProcessLimits } from './process-limits';
 import { loadSettings, type Settings } from './settings';
 
 /**
@@ -19,6 +20,8 @@ import { loadSettings, type Settings } from './settings';
 /** The parts that services share. */
 export interface ServiceContext {
   readonly settings: Settings;
+  /** what the system allows this service */
+  readonly limits: ProcessLimits;
   readonly log: Log;
   /** Ends the process with code 1, so that a supervisor restarts it. */
   readonly onFatal: (error: unknown) => void;
@@ -83,7 +86,14 @@ export function runService(
       const failed = (error: unknown) => log.warn({ reason: messageOf(error) }, 'warm_up.failed');
       if (warmUp && !host.isShared) await metrics.uncounted(() => warmUp(log)).catch(failed);
       const onFatal = (error: unknown) => host.fail(error, log);
-      context = createContext({ name, settings, healths: host.healths, log, onFatal });
+      context = createContext({
+        name,
+        settings,
+        limits: limitsOfService(readProcessLimits(), host.isShared),
+        healths: host.healths,
+        log,
+        onFatal,
+      });
       await start(context);
     },
     stop: async (deadlineMs) => context?.stop(deadlineMs),
@@ -91,7 +101,7 @@ export function runService(
   });
 }
 
-type ContextParts = Pick<ServiceContext, 'settings' | 'log' | 'onFatal'> & {
+type ContextParts = Pick<ServiceContext, 'settings' | 'limits' | 'log' | 'onFatal'> & {
   name: ServiceName;
   /** of all services of the process; `connect` adds that of this one */
   healths: Map<ServiceName, Health | undefined>;

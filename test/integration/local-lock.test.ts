@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isAlive, ownId, processId } from '../../shared/runtime/process-id';
@@ -12,6 +20,15 @@ let dir: string;
 beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'waypost-lock-'))));
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
+/** Leaves the lock of another process. @returns its file */
+function leaveLock(text: string): string {
+  const folder = join(dir, 'owner');
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'theirs');
+  writeFileSync(file, text);
+  return file;
+}
+
 describe('the lock of a data dir', () => {
   test('is refused while its owner runs, with one sentence that names the owner', () => {
     const lock = takeLock(dir);
@@ -19,6 +36,7 @@ describe('the lock of a data dir', () => {
       new RegExp(`pid ${String(process.pid)}\\).*WAYPOST_DATA_DIR`),
     );
     lock.release();
+    expect(readdirSync(dir)).toEqual([]);
     expect(takeLock(dir).takenOver).toBe(false);
   });
 
@@ -26,30 +44,33 @@ describe('the lock of a data dir', () => {
     const owner = spawn('sleep', ['60']);
     await once(owner, 'spawn');
     const id = processId(owner.pid!)!;
-    writeFileSync(join(dir, 'lock'), JSON.stringify(id));
+    leaveLock(JSON.stringify(id));
     expect(() => takeLock(dir)).toThrow(String(owner.pid));
 
     owner.kill('SIGKILL');
     await eventually(() => expect(isAlive(id)).toBe(false));
     expect(takeLock(dir).takenOver).toBe(true);
-    expect(JSON.parse(readFileSync(join(dir, 'lock'), 'utf8'))).toEqual(ownId());
+    const [file, ...others] = readdirSync(join(dir, 'owner'));
+    expect(others).toEqual([]);
+    expect(JSON.parse(readFileSync(join(dir, 'owner', file!), 'utf8'))).toEqual(ownId());
   });
 
   test('is not held by another process with the pid of a dead owner', () => {
-    writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: process.pid, started: 'another time' }));
+    leaveLock(JSON.stringify({ pid: process.pid, started: 'another time' }));
     expect(takeLock(dir).takenOver).toBe(true);
   });
 
   test.each(['', '{', '{"pid":"x"}'])('is not held by a file with the text %j', (text) => {
-    writeFileSync(join(dir, 'lock'), text);
+    leaveLock(text);
     expect(takeLock(dir).takenOver).toBe(true);
   });
 
   test('is not released after another process has taken it', () => {
     const lock = takeLock(dir);
-    writeFileSync(join(dir, 'lock'), 'theirs');
+    rmSync(join(dir, 'owner'), { recursive: true });
+    const file = leaveLock('theirs');
     lock.release();
-    expect(readFileSync(join(dir, 'lock'), 'utf8')).toBe('theirs');
+    expect(readFileSync(file, 'utf8')).toBe('theirs');
   });
 });
 

@@ -237,6 +237,6 @@ test('a clean stop removes the lock and keeps the secrets', async () => {
   system.child.kill('SIGHUP');
   expect(await system.exited).toBe(0);
   const data = env.WAYPOST_DATA_DIR!;
-  expect(() => readFileSync(join(data, 'lock'))).toThrow('ENOENT');
+  expect(() => readdirSync(join(data, 'owner'))).toThrow('ENOENT');
   expect(readFileSync(join(data, 'admin-token'), 'utf8').trim().length).toBeGreaterThanOrEqual(32);
 });

@@ -363,7 +363,7 @@ test('after an unclean election what is written then is read, and what was lost 
         record.done();
         return 'accepted';
       },
-      onCut: ({ from }) => cuts.push(from),
+      onRestart: ({ from }) => cuts.push(from),
     });
     const tail = await on.kafka.tail({
       name: 'unclean',

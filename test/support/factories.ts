@@ -132,6 +132,7 @@ export function aRecord(over: Partial<OpenRecord> = {}): OpenRecord {
     headers: {},
     done: () => undefined,
     isRevoking: false,
+    isInDoubt: false,
     handBack: () => false,
     defer: () => undefined,
     ...over,

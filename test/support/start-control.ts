@@ -1,5 +1,6 @@
 import { startControl as start } from '../../services/control/assemble';
 import { createContext } from '../../shared/runtime/run';
+import { readProcessLimits } from '../../shared/runtime/process-limits';
 import { type Settings } from '../../shared/runtime/settings';
 import { type Log } from '../../shared/telemetry/log';
 import { freePorts } from './free-port';
@@ -22,6 +23,7 @@ export async function startControl(
   const context = createContext({
     name: 'control',
     settings: { ...settings, WAYPOST_CONTROL_HEALTH_PORT: healthPort },
+    limits: readProcessLimits(),
     healths: new Map(),
     log,
     onFatal,

@@ -207,6 +207,7 @@ class World {
       value: null,
       headers,
       isRevoking: false,
+      isInDoubt: false,
       done: () => undefined,
       handBack: () => false,
       defer: () => undefined,

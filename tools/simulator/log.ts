@@ -161,6 +161,7 @@ class LogRecord implements OpenRecord {
   readonly partition: number;
   readonly offset: number;
   readonly epoch = 0;
+  readonly isInDoubt = false;
   readonly timestampMs: number;
   readonly key: Buffer | null;
   readonly headers: Record<string, string>;

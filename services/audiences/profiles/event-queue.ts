@@ -62,11 +62,11 @@ export class EventQueue {
     this.#room.resumeAtHalf();
   }
 
-  /** Drops the records that the log no longer holds. */
-  cutAt(end: number): void {
-    const first = this.#queue.findIndex(({ record }) => record.offset >= end);
+  /** Drops the records from an offset on: the log no longer holds them, or they come again. */
+  dropFrom(offset: number): void {
+    const first = this.#queue.findIndex(({ record }) => record.offset >= offset);
     if (first >= 0) this.#queue.splice(first);
-    this.next = Math.min(this.next, end);
+    this.next = Math.min(this.next, offset);
     this.#room.resumeAtHalf();
   }
 

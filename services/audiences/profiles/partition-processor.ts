@@ -64,7 +64,8 @@ export class PartitionProcessor {
   readonly closed: Promise<void>;
   readonly #queue: EventQueue;
   /**
-   * the store is compared with the changelog again: a log was cut, or another process writes as well
+   * the store is compared with the changelog again: a log may have been cut, or another process
+   * writes as well
    */
   #reopens = false;
   #isOvertaken = false;
@@ -106,9 +107,12 @@ export class PartitionProcessor {
     this.#wake();
   }
 
-  /** Goes on in a log that was cut: from this offset on it holds other records, or none. */
-  onCut(end: number): void {
-    this.#queue.cutAt(end);
+  /**
+   * Goes on where the partition begins anew: from this offset on the log holds other records, or the
+   * same ones come again.
+   */
+  onRestart(from: number): void {
+    this.#queue.dropFrom(from);
     this.#reopens = true;
     this.#wake();
   }

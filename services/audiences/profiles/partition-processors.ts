@@ -49,10 +49,10 @@ export class PartitionProcessors implements RebalanceListener {
     return this.#processors.get(record.partition)?.offer(record) ?? 'busy';
   }
 
-  /** Call before the records that were appended since a log was cut. */
-  onCut({ partition, from }: Restart): void {
+  /** Call before the first record of a partition that begins anew. */
+  onRestart({ partition, from }: Restart): void {
     const processor = this.#processors.get(partition) ?? this.#closing.get(partition)?.processor;
-    processor?.onCut(from);
+    processor?.onRestart(from);
   }
 
   *[Symbol.iterator](): Iterator<[number, PartitionProcessor]> {

@@ -137,6 +137,7 @@ export class AssignedPartitions {
     const wasDraining = partition.draining;
     const begun = partition.cutAt(end);
     partition.fence();
+    partition.isReplaced = true;
     if (wasDraining) begun.drain();
     this.partitions.set(id, begun);
     this.parts.onRevoking?.();

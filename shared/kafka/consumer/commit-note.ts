@@ -17,26 +17,32 @@ export interface CommitNote {
 /** Other metadata, of another build or tool, is ignored: the offset alone counts then. */
 const MARK = 'p1.';
 /**
- * Brokers accept 4,096 bytes by default (`offset.metadata.max.bytes`). Records that do not fit are
- * only repeated.
+ * Most bytes of a note before base64url. Brokers accept 4,096 characters by default
+ * (`offset.metadata.max.bytes`).
  */
-const MAX_BYTES = 2_900;
+export const MOST_NOTE_BYTES = 2_900;
 /** numbers before the runs */
 const HEAD = 4;
 
 /**
  * Encodes a note as varints in base64url: the owner, how far the last record lies behind the
  * offset, its epoch, its time, then the runs. A last open run is left out, because it adds nothing.
+ * @param mostBytes records that do not fit are only repeated
  */
-export function encodeNote(offset: number, { owner, last, runs }: CommitNote): string {
+export function encodeNote(
+  offset: number,
+  { owner, last, runs }: CommitNote,
+  mostBytes = MOST_NOTE_BYTES,
+): string {
   const isNamed = last !== undefined && last.offset >= offset - 1;
   const name = isNamed
     ? [last.offset - offset + 2, last.epoch + 1, Math.max(0, last.timestamp)]
     : [0, 0, 0];
   const bytes = [owner, ...name].flatMap(varint);
+  if (bytes.length > mostBytes) return '';
   for (let i = 0; i + 1 < runs.length; i += 2) {
     const pair = [...varint(runs[i] ?? 0), ...varint(runs[i + 1] ?? 0)];
-    if (bytes.length + pair.length > MAX_BYTES) break;
+    if (bytes.length + pair.length > mostBytes) break;
     bytes.push(...pair);
   }
   return MARK + Buffer.from(bytes).toString('base64url');

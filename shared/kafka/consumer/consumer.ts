@@ -171,6 +171,7 @@ export class KafkaConsumption implements Consumption {
       onRecord: (record) => options.onRecord(record),
       onResumed: () => this.#fetcher.wake(),
       mayStart: () => this.#mayStart(),
+      isInDoubt: () => this.#noteDoubt(),
       onFull: ({ topic, number: partition, offsets }) =>
         log.warn(
           { group: options.group, topic, partition, deferred: offsets.released },
@@ -343,6 +344,16 @@ export class KafkaConsumption implements Consumption {
   }
 
   /**
+   * Returns whether the session is in doubt, and fences then. A record may ask first after the
+   * process stood still, in the middle of its handler's work, before the timer.
+   */
+  #noteDoubt(): boolean {
+    if (!this.#isInDoubt) return false;
+    if (this.joined) queueMicrotask(() => this.#fence('consumer.session_in_doubt'));
+    return true;
+  }
+
+  /**
    * Returns whether a record may be started. It may be the first to run after the process stood
    * still, before the timer.
    */
@@ -380,7 +391,6 @@ export class KafkaConsumption implements Consumption {
   #cut(cut: Partition, { offsets, from }: { offsets: number; from: number }): void {
     this.#noteCut(cut, offsets, cut.position.next);
     const { topic, number: partition } = cut;
-    this.options.onCut?.({ topic, partition, from });
     this.options.onRestart?.({ topic, partition, from });
   }
 
@@ -410,11 +420,14 @@ export class KafkaConsumption implements Consumption {
     );
     // A coordinator that has just started may not know a topic yet, so that metadata decides.
     if ([...refused.values()].includes(ERROR.unknownTopic)) this.#search.look();
+    const errorOf = (partition: Partition) => refused.get(idOf(placeOf(partition, prefix)));
+    for (const { partition } of due) {
+      if (errorOf(partition) === ERROR.metadataTooLarge) partition.shortenNote();
+    }
     const settled = due.filter(({ partition }) => {
-      const place = placeOf(partition, prefix);
-      const errorCode = refused.get(idOf(place));
+      const errorCode = errorOf(partition);
       if (errorCode !== ERROR.unknownTopic || !partition.draining) return errorCode === undefined;
-      return this.#leaders.count(place.topic) <= place.number;
+      return this.#leaders.count(prefix + partition.topic) <= partition.number;
     });
     const [code] = refused.values();
     if (code !== undefined && settled.length === 0) throw new KafkaError('a commit', code);

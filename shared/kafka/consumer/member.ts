@@ -30,6 +30,8 @@ const WARN_EVERY = 10;
 const LOG_EVERY_MS = 60_000;
 const LOGGED_CODES = 100;
 const ROUND_AGAIN: ReadonlySet<number> = new Set([ERROR.rebalancing, ERROR.illegalGeneration]);
+/** A commit of one partition is refused, and the membership is as it was. */
+const OF_A_PARTITION: ReadonlySet<number> = new Set([ERROR.unknownTopic, ERROR.metadataTooLarge]);
 const NOT_A_WARNING: ReadonlySet<number> = new Set([
   ERROR.coordinatorLoading,
   ERROR.noCoordinator,
@@ -118,7 +120,7 @@ export class Member {
     const sentAt = performance.now();
     const answers = await this.parts.requests.commit(member, commits);
     const refused = answers.find(
-      ({ errorCode }) => errorCode !== 0 && errorCode !== ERROR.unknownTopic,
+      ({ errorCode }) => errorCode !== 0 && !OF_A_PARTITION.has(errorCode),
     );
     this.#noted(member.generation, sentAt, refused?.errorCode ?? 0);
     return answers;

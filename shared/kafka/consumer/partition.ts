@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type FetchedRecord } from '../protocol/batch';
-import { decodeNote, encodeNote } from './commit-note';
+import { decodeNote, encodeNote, MOST_NOTE_BYTES } from './commit-note';
 import { OffsetTracker } from './offset-tracker';
 import { Position } from './position';
 import { type OpenRecord } from '../port';
@@ -54,12 +54,15 @@ export class Partition {
   buffered: readonly FetchedRecord[] | undefined;
   /** runs while the handler has asked for the records again at a later time */
   timer: NodeJS.Timeout | undefined;
+  /** Another one goes on in its place, because its log was cut: nobody reads its records again. */
+  isReplaced = false;
   /** It takes no new records, because a deferred one is too far behind. */
   full = false;
   /** tells the commits of this owner from others: an answer may not come although Kafka stored one */
   #owner = 1 + randomBytes(4).readUInt32BE();
   /** the last commit that was acknowledged, or the one at which it starts */
   #stored: Commit;
+  #noteBytes = MOST_NOTE_BYTES;
   /** unfinished fetches: the first offset of each, and the append time of that record */
   #fetches: { offset: number; atMs: number }[] = [];
   offsets: OffsetTracker;
@@ -193,6 +196,10 @@ export class Partition {
     this.#fenced = true;
   }
 
+  get isFenced(): boolean {
+    return this.#fenced;
+  }
+
   /** Reads on from the first record that was handed back or deferred. */
   reopen(): void {
     this.draining = false;
@@ -215,11 +222,14 @@ export class Partition {
   }
 
   /**
-   * Hands a record back. @returns false if the commit metadata may have no room for one more
-   * unfinished record
+   * Hands a record back.
+   * @param isInDoubt any number can be handed back, as once it is fenced
+   * @returns false if the commit metadata may have no room for one more unfinished record
    */
-  release(offset: number): boolean {
-    if (!this.#fenced && this.offsets.released >= MOST_RELEASED) return false;
+  release(offset: number, isInDoubt = false): boolean {
+    const mostReleased = this.#noteBytes / RELEASED_BYTES;
+    const isLimited = !this.#fenced && !isInDoubt;
+    if (isLimited && this.offsets.released >= mostReleased) return false;
     this.offsets.release(offset);
     return true;
   }
@@ -235,19 +245,24 @@ export class Partition {
     const isEarly = this.uncommitted === 0 || nowMs - this.#stored.atMs < RUNS_EVERY_MS;
     if (offset <= this.committed && isEarly) return undefined;
     const note = { owner: this.#owner, last: this.position.last, runs: this.offsets.doneRuns() };
-    return { offset, metadata: encodeNote(offset, note), changes, atMs: nowMs };
+    return { offset, metadata: encodeNote(offset, note, this.#noteBytes), changes, atMs: nowMs };
   }
 
   acknowledged(commit: Commit): void {
     this.#stored = commit;
   }
+
+  /** The broker takes no metadata of this length: the next commit notes fewer records. */
+  shortenNote(): void {
+    this.#noteBytes = Math.floor(this.#noteBytes / 2);
+  }
 }
 
 /**
- * Each adds an open and a finished run, usually of at most two bytes each: commit metadata has room
- * for so many.
+ * A released record adds an open and a finished run to commit metadata, usually of at most two bytes
+ * each.
  */
-const MOST_RELEASED = 700;
+const RELEASED_BYTES = 4;
 
 /**
  * Fetches behind a record that stays open. Beyond the limit every second one is dropped, and later
@@ -272,6 +287,8 @@ export interface PlaceState {
   state: 'reading' | 'resting' | 'leaving';
 }
 
+const NO_SESSION = () => false;
+
 /**
  * A record as the handler sees it: the fetched data, and the partition that tracks its completion.
  */
@@ -279,9 +296,11 @@ export class ConsumedRecord implements OpenRecord {
   readonly offset: number;
   #fetched: FetchedRecord | undefined;
 
+  /** @param isSessionInDoubt default: there is no session */
   constructor(
     private readonly owner: Partition,
     fetched: FetchedRecord,
+    private readonly isSessionInDoubt: () => boolean = NO_SESSION,
   ) {
     this.#fetched = fetched;
     this.offset = fetched.offset;
@@ -309,13 +328,16 @@ export class ConsumedRecord implements OpenRecord {
     return this.#part.headers;
   }
   get isRevoking(): boolean {
-    return this.owner.draining;
+    return this.owner.draining || this.isSessionInDoubt();
+  }
+  get isInDoubt(): boolean {
+    return !this.owner.isReplaced && (this.owner.isFenced || this.isSessionInDoubt());
   }
   done(): void {
     this.owner.offsets.done(this.offset);
   }
   handBack(): boolean {
-    return this.owner.release(this.offset);
+    return this.owner.release(this.offset, this.isInDoubt);
   }
   defer(): void {
     this.owner.offsets.release(this.offset);

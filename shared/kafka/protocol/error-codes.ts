@@ -3,6 +3,7 @@ export const ERROR = {
   offsetOutOfRange: 1,
   corruptMessage: 2,
   unknownTopic: 3,
+  metadataTooLarge: 12,
   coordinatorLoading: 14,
   noCoordinator: 15,
   notCoordinator: 16,

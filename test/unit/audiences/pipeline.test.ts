@@ -4,12 +4,17 @@ import { join } from 'node:path';
 import { Pipeline, type PipelineOptions } from '../../../services/audiences/pipeline';
 import { Definitions, ofTrait } from '../../../services/audiences/definitions/compile';
 import { brokerClock } from '../../../shared/kafka/broker-clock';
-import { type ConsumeOptions } from '../../../shared/kafka/port';
+import { type ConsumeOptions, type Consumption, type InRecord } from '../../../shared/kafka/port';
+import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { takeLock } from '../../../shared/runtime/data-dir';
 import { createLog } from '../../../shared/telemetry/log';
+import { encodeEvent } from '../../../services/audiences/repartition/event';
 import { eventually } from '../../support/eventually';
+import { aRecord } from '../../support/factories';
 import { fakeConfig, fakeDeletions, recordingProducer } from '../../support/fakes';
+import { memoryLog } from '../../support/memory-log';
 import { A_DEFINITION } from '../../support/profiles';
+import { identify } from './engine-under-test';
 
 test('the pipeline opens no store that another process uses, and names that one', async () => {
   const path = mkdtempSync(join(tmpdir(), 'waypost-stores-'));
@@ -85,3 +90,99 @@ test('values are of the time on which processes agree, as deletions are', async 
     rmSync(path, { recursive: true });
   }
 });
+
+test('what is left from a lost session is dropped if another process had the partition since', async () => {
+  const path = mkdtempSync(join(tmpdir(), 'waypost-stores-'));
+  const memory = memoryLog();
+  let groups: ConsumeOptions[] = [];
+  let unblocked = Promise.resolve();
+  let waiting = 0;
+  const pipeline = await Pipeline.open({
+    kafka: {
+      ...memory.kafka,
+      producer: async (options) => {
+        const producer = await memory.kafka.producer(options);
+        return {
+          ...producer,
+          send: async (records) => {
+            waiting++;
+            await unblocked;
+            waiting--;
+            await producer.send(records);
+          },
+        };
+      },
+      consume: (options) => {
+        groups = [...groups, options];
+        return Promise.resolve(NOTHING_CONSUMED);
+      },
+    },
+    config: fakeConfig(),
+    deletions: fakeDeletions(),
+    path,
+    definitions: () => new Definitions([]),
+    log: createLog('test', 'silent'),
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const { rebalanceListener, onRecord, onRestart } = groups.find(({ topics }) =>
+    topics.includes(PROFILE_EVENTS),
+  )!;
+  const append = (users: string[]) =>
+    memory.append(
+      users.map((key) => ({
+        topic: PROFILE_EVENTS,
+        key,
+        ...encodeEvent(identify({ plan: 'pro' })),
+      })),
+    );
+  const offer = (from: number) => {
+    for (const record of memory.records(PROFILE_EVENTS).slice(from)) onRecord(copyOf(record));
+  };
+  const snapshot = () => [...pipeline.processors][0]?.[1].snapshot;
+  try {
+    rebalanceListener!.onAssigned(new Set([0]));
+    await eventually(() => expect(snapshot()).toBeDefined());
+    // The session is lost during the step of the first event.
+    let unblock = (): void => undefined;
+    unblocked = new Promise((resolve) => (unblock = resolve));
+    append(['first']);
+    offer(0);
+    await eventually(() => expect(waiting).toBe(1));
+    append(['cut-1', 'cut-2', 'cut-3']);
+    offer(1);
+    rebalanceListener!.onLost();
+    unblock();
+    await eventually(() => expect(rebalanceListener!.isDraining(0)).toBe(false));
+
+    // Another process goes on after a cut, and gives the partition back.
+    memory.cut(PROFILE_EVENTS, 1);
+    append(['after']);
+    rebalanceListener!.onAssigned(new Set([0]));
+    onRestart?.({ topic: PROFILE_EVENTS, partition: 0, from: 1 });
+    offer(1);
+    await eventually(() => expect(snapshot()?.store.get('after')).toBeDefined());
+    expect(snapshot()?.next).toBe(2);
+    expect(snapshot()?.store.get('cut-3')).toBeUndefined();
+  } finally {
+    await pipeline.close(4_000);
+    rmSync(path, { recursive: true });
+  }
+});
+
+const NOTHING_CONSUMED: Consumption = {
+  resume: () => undefined,
+  readDeferred: () => undefined,
+  deferred: 0,
+  stuck: () => undefined,
+  joined: true,
+  open: 0,
+  owns: () => true,
+  stop: () => Promise.resolve(),
+};
+
+/** A record as the consumer offers it. */
+function copyOf({ topic, offset, epoch, timestampMs, key, value, headers }: InRecord) {
+  return aRecord({ topic, offset, epoch, timestampMs, key, value, headers });
+}

@@ -45,6 +45,7 @@ class Story {
   /** number of records that can still be handed back to the next owner */
   releasable = Infinity;
   leaving = false;
+  inDoubt = false;
   readonly lanes: LaneRegistry;
   readonly deliverer: Deliverer;
   answers: Answers = () => 200;
@@ -127,6 +128,7 @@ class Story {
   ): DispatchResult {
     const offset = this.#offset++;
     const leaving = () => this.leaving;
+    const inDoubt = () => this.inDoubt;
     const appendedMs = this.#brokersMs();
     const headers = {
       ...encodeDelivery(toDst({ id: `dlv_${String(offset)}`, ...change })),
@@ -158,6 +160,9 @@ class Story {
       done: () => this.done.push(offset),
       get isRevoking() {
         return leaving();
+      },
+      get isInDoubt() {
+        return inDoubt();
       },
       defer: () => undefined,
       handBack: () => this.releasable-- > 0 && this.released.push(offset) > 0,
@@ -890,6 +895,21 @@ describe('a process that lost its session', () => {
       range(20, 30),
       range(0, 20),
     ]);
+    expect(story.deliverer.load).toBe(0);
+  });
+
+  test('what fails goes on with the next owner, who may have delivered it', async () => {
+    story = new Story(['/a']);
+    story.patient = true;
+    await story.takeSome(4);
+    story.leaving = true;
+    story.inDoubt = true;
+    for (const status of [503, 'timeout', 404, 200] as const) {
+      story.open.shift()!.answer(resultOf(status));
+    }
+    await settle();
+    expect([story.released, story.done]).toEqual([[0, 1, 2], [3]]);
+    expect(story.waits()).toEqual([]);
     expect(story.deliverer.load).toBe(0);
   });
 });

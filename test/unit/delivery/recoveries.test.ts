@@ -29,7 +29,7 @@ function lookupOf(
   };
 }
 const LOOKUP = lookupOf({});
-const withAuth = (clientId: string) => {
+const withAuth = (clientId: string, state: { paused?: boolean } = {}) => {
   const oauth2: OAuth2<string> = {
     type: 'oauth2',
     tokenUrl: 'https://login.example/token',
@@ -38,7 +38,7 @@ const withAuth = (clientId: string) => {
     clientSecret: 'secret',
   };
   const credentials = clientCredentials(oauth2, { destination: 'dst', tlsId: undefined });
-  return lookupOf({}, { auth: { credentials } });
+  return lookupOf(state, { auth: { credentials } });
 };
 const behindProxy = (address: string) => {
   const proxies = new Proxies({ usual: undefined, now: () => 0, log: createLog('test', 'silent') });
@@ -238,6 +238,18 @@ test.each<[string, Lookup | undefined, Lookup, Predicate[]]>([
     behindProxy('http://away.example:8080'),
     behindProxy('http://proxy.example:8080'),
     [{ destination: 'dst', reason: 'proxy' }],
+  ],
+  [
+    'credentials that are corrected during a pause ask for what waited for a token',
+    withAuth('wrong', { paused: true }),
+    withAuth('id', { paused: true }),
+    [{ destination: 'dst', reason: 'token' }],
+  ],
+  [
+    'a URL that is corrected during a pause asks for what waited for its circuit',
+    lookupOf({ paused: true }),
+    lookupOf({ paused: true }, { hash: 'corrected', lane: 'dst/corrected' }),
+    [{ destination: 'dst', reason: 'circuit_open', url: 'corrected' }],
   ],
   ['the begin of a pause asks for nothing', LOOKUP, lookupOf({ paused: true }), []],
   [

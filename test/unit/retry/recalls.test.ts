@@ -75,7 +75,7 @@ function aTier(time?: { steadyMs: () => number; sleep: (ms: number) => Promise<v
     keepMs: 86_400_000,
     log: createLog('test', 'silent'),
   });
-  stop = () => recalls.stop();
+  stop = () => recalls.stop(0);
   recalls.positions.onAssigned(new Set([0]));
   recalls.start();
   const request = (action: 'retry_all' | 'probe' | 'cancel') => {
@@ -124,6 +124,18 @@ test('after a late turn all leave together that were due meanwhile', async () =>
     LATE_MS,
     1_000,
   ]);
+});
+
+test('a stop waits for a while only for a copy that Kafka does not acknowledge', async () => {
+  const { recalls, producer, request, holds, returnedTo, taken } = aTier();
+  let sent = 0;
+  producer.behave = () => new Promise(() => sent++);
+  holds(['a']);
+  returnedTo(0);
+  request('retry_all');
+  await taken();
+  expect(sent).toBe(1);
+  await expect(recalls.stop(1)).resolves.toBeUndefined();
 });
 
 describe('after a tier was cut', () => {

@@ -1,4 +1,6 @@
-import { openFilesOf } from '../../../shared/runtime/process-limits';
+import { mostConnections } from '../../../services/delivery/tuning';
+import { budgetsOf } from '../../../services/ingest/admission';
+import { limitsOfService, openFilesOf } from '../../../shared/runtime/process-limits';
 
 test('the limit of open files is read from the limits of the process', () => {
   const limits =
@@ -9,4 +11,22 @@ test('the limit of open files is read from the limits of the process', () => {
     openFilesOf('Max open files            unlimited            unlimited            files\n'),
   ).toBe(Infinity);
   expect(openFilesOf('')).toBe(Infinity);
+});
+
+/** Most connections of ingest and delivery, and the files that they leave to all else. */
+function connectionsOf(openFiles: number, isShared: boolean) {
+  const limits = limitsOfService({ memoryBytes: 4e9, openFiles }, isShared);
+  const { connections: ingest } = budgetsOf({ limit: 4e9, heap: 2e9, openFiles: limits.openFiles });
+  const delivery = mostConnections(limits);
+  return { ingest, delivery, rest: openFiles - ingest - delivery };
+}
+
+test('in one process, clients of ingest leave files to delivery, and both leave some to brokers', () => {
+  expect(connectionsOf(4_096, true)).toEqual({ ingest: 1_165, delivery: 2_100, rest: 831 });
+  expect(connectionsOf(20_000, true).rest).toBeGreaterThanOrEqual(20_000 / 3);
+  expect(connectionsOf(1_048_576, true)).toMatchObject(connectionsOf(1_048_576, false));
+});
+
+test('each in a process of its own has nearly all files', () => {
+  expect(connectionsOf(4_096, false)).toMatchObject({ ingest: 3_896, delivery: 3_896 });
 });

@@ -6,6 +6,7 @@ const context = () =>
   createContext({
     name: 'router',
     settings: loadSettings({}),
+    limits: { memoryBytes: 1e9, openFiles: Infinity },
     healths: new Map(),
     log: createLog('test', 'silent'),
     onFatal: (error) => {

@@ -304,6 +304,7 @@ class DeliveryProcess {
       get isRevoking() {
         return isRevoking();
       },
+      isInDoubt: false,
       done: () => move('done'),
       handBack: () => move('unread'),
       defer: () => undefined,

@@ -2,7 +2,12 @@ import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-p
 import { type Bounds } from '../../../../shared/kafka/consumer/leaders';
 import { encodeNote } from '../../../../shared/kafka/consumer/commit-note';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
-import { idOf, type TopicPartition } from '../../../../shared/kafka/consumer/partition';
+import {
+  ConsumedRecord,
+  idOf,
+  type TopicPartition,
+} from '../../../../shared/kafka/consumer/partition';
+import { type FetchedRecord } from '../../../../shared/kafka/protocol/batch';
 import { createLog } from '../../../../shared/telemetry/log';
 import { eventually } from '../../../support/eventually';
 
@@ -246,6 +251,21 @@ test('a partition whose log was cut is taken back after a lost session, and told
   assigned.enter('a new member', new Map([[ID, PLACE]]));
   await eventually(() => expect(assigned.partitions.get(ID)).toBe(begun));
   expect([cut, restarted]).toEqual([[{ offsets: 2, from: 3 }], []]);
+});
+
+test('a record in flight is in doubt while its partition is fenced, and not once its log was cut', async () => {
+  const { assigned, partition } = await setUp({ log: { low: 0, high: 10 }, cutAt: () => 3 });
+  const record = new ConsumedRecord(partition, { offset: 5 } as FetchedRecord);
+  const state = () => ({ revoking: record.isRevoking, inDoubt: record.isInDoubt });
+  assigned.drainAll('drain');
+  expect(state()).toEqual({ revoking: true, inDoubt: false });
+  assigned.drainAll('fence');
+  expect(state()).toEqual({ revoking: true, inDoubt: true });
+  assigned.reopenAll();
+  expect(state()).toEqual({ revoking: false, inDoubt: false });
+  // Nobody reads it again.
+  await assigned.goOnAfterCut(ID, partition);
+  expect(state()).toEqual({ revoking: true, inDoubt: false });
 });
 
 describe('a fetch that finds no record', () => {

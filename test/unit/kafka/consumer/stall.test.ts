@@ -2,7 +2,7 @@ import { SESSION_MS } from '../../../../shared/kafka/consumer/membership';
 import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { randomOf } from '../../../../tools/harness/random';
 import { alive, ModelBrokers } from '../group/model-brokers';
-import { modelConsumer, worldOf } from '../group/model-consumer';
+import { modelConsumer, startMember, worldOf } from '../group/model-consumer';
 import { inVirtualTime } from '../group/virtual-time';
 
 /**
@@ -152,3 +152,17 @@ function askForRound({ group }: ModelBrokers): void {
     return Promise.resolve(ERROR.rebalancing);
   };
 }
+
+test('its records in flight are in doubt before timers run, and are read again if it hands them back', async () => {
+  const world = worldOf(time, randomOf(1), { partitions: 1, records: 2 });
+  const { open } = startMember(world);
+  await time.run(time.now + 60_000, () => open.length === 2);
+  const [first] = open;
+  expect([first!.isRevoking, first!.isInDoubt]).toEqual([false, false]);
+  time.now += STALL_MS;
+  expect([first!.isRevoking, first!.isInDoubt]).toEqual([true, true]);
+  expect(first!.handBack()).toBe(true);
+  await time.run(time.now + 10_000, () => open.length === 3);
+  expect(open.map(({ offset }) => offset)).toEqual([0, 1, 0]);
+  expect(open[2]!.isInDoubt).toBe(false);
+});
