@@ -263,12 +263,7 @@ export class Alerts {
   async #conclude(
     queries: Transaction,
     ids: readonly string[],
-    {
-      at,
-      isFresh,
-      over,
-      isHistoryRead,
-    }: Moment & { over: World['over']; isHistoryRead: boolean },
+    { at, isFresh, over, isHistoryRead }: Moment & { over: World['over']; isHistoryRead: boolean },
   ): Promise<Concluded> {
     if (!(await this.#takeLease(queries))) return { raised: [], switchOff: [] };
     const health = await lockHealth(queries, ids);
@@ -306,14 +301,10 @@ export class Alerts {
   async #switchOff({ id, version }: SwitchOff, { isFresh }: Moment): Promise<boolean> {
     const { entries, log, now } = this.options;
     try {
-      await entries.change(
-        'destination',
-        { id, ifMatch: etag(version), by: WAYPOST },
-        (before) => {
-          if (!isFresh()) throw new Error('its failures were decided about too long ago');
-          return { ...before, enabled: false, updatedAt: now().toISOString() };
-        },
-      );
+      await entries.change('destination', { id, ifMatch: etag(version), by: WAYPOST }, (before) => {
+        if (!isFresh()) throw new Error('its failures were decided about too long ago');
+        return { ...before, enabled: false, updatedAt: now().toISOString() };
+      });
       log.warn({ destination: id }, 'destination.switched_off');
       return true;
     } catch (error) {
