@@ -4,7 +4,7 @@ import { AppError } from '../shared/runtime/errors';
 import { printableJson, printableLines } from '../shared/runtime/printable';
 import { type Cli, Group, type Listed } from './command';
 import { bad, plain, wantsColour } from './output/paint';
-import { CliError, FAILED, USAGE, type ProcessContext } from './process-context';
+import { CliError, FAILED, USAGE, usage, type ProcessContext } from './process-context';
 import { version } from './version';
 
 /** Runs the command line, from its arguments to an exit code. */
@@ -208,7 +208,12 @@ export async function createProgram(cli: Cli, only?: string): Promise<Command> {
     .option('--url <address>', 'address of the control API, such as http://127.0.0.1:8090')
     .option('--json', 'output JSON, one value per line')
     .configureHelp({ showGlobalOptions: true, subcommandTerm: termOf })
-    .configureOutput({ writeOut: (text) => world.out(text), writeErr: (text) => world.err(text) })
+    .configureOutput({
+      writeOut: (text) => world.out(text),
+      writeErr: (text) => world.err(text),
+      // `explain` writes it.
+      outputError: () => undefined,
+    })
     .exitOverride()
     .addHelpText('after', MORE);
   const top = new Group(cli, program);
@@ -234,8 +239,12 @@ function termOf(command: Command): string {
 
 /** Writes the error for people, or with --json as one JSON object. @returns the exit code */
 function explain(error: unknown, world: ProcessContext, json: boolean): number {
-  // Commander has printed the message already.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+  if (error instanceof CommanderError) {
+    // Commander has written the help, which was asked for or stands for a missing command.
+    if (error.exitCode === 0) return 0;
+    if (error.code === 'commander.help') return USAGE;
+    return explain(usage(error.message), world, json);
+  }
   const red = wantsColour(world.env, world.terminal) ? bad : plain;
   if (error instanceof CliError || error instanceof AppError) {
     const exitCode = error instanceof CliError ? error.exitCode : FAILED;

@@ -206,6 +206,7 @@ export async function assembleControl(
     fullProfiles,
     reader: readers.alerts,
     isShared: () => shares.areSeveral,
+    steadyMs,
   });
   const definitionRepair = new DefinitionRepair({ config, entries, now, log });
   const sessions = new Sessions({

@@ -15,6 +15,7 @@ import { Kept } from './kept';
 import { Patterns, usePatterns } from './patterns';
 import {
   type Expr,
+  isLiteral,
   mistake,
   type Mistake,
   parseExpression,
@@ -110,7 +111,7 @@ export function compileTo<T>(
   if ('kind' in checked) return checked;
   const wrong = result.wrongType(checked.type);
   if (wrong !== undefined) return mistake(wrong, tree.placeOf(tree.expr));
-  const prepared = prepare(tree);
+  const prepared = prepare(tree, environment.charged);
   if ('kind' in prepared) return prepared;
   const { counters, patterns } = prepared;
   return {
@@ -136,7 +137,7 @@ interface Prepared {
  * Rewrites the tree for evaluation: counters become indexes, each step of a loop is charged,
  * patterns are compiled.
  */
-function prepare(tree: Tree): Prepared | Mistake {
+function prepare(tree: Tree, env: CelEnv): Prepared | Mistake {
   const counters = new Map<string, { index: number; call: CounterCall }>();
   const patterns = new Patterns();
   const walk = (expr: Expr): Mistake | undefined => {
@@ -162,6 +163,9 @@ function prepare(tree: Tree): Prepared | Mistake {
     if (kind.case === 'callExpr' && kind.value.function.startsWith('get')) {
       return zoneMistake(kind.value.args, tree);
     }
+    if (kind.case === 'callExpr' && partsOf(expr).every(isLiteral)) {
+      return literalsMistake(expr, tree, env);
+    }
     if (kind.case === 'comprehensionExpr') payForSteps(expr);
     return undefined;
   };
@@ -179,6 +183,14 @@ function zoneMistake([zone]: readonly Expr[], tree: Tree): Mistake | undefined {
   } catch {
     return mistake(`Unknown time zone ${JSON.stringify(name)}.`, tree.placeOf(zone));
   }
+}
+
+/** What fails with literals, such as `timestamp("tomorrow")`, would fail for every message. */
+function literalsMistake(expr: Expr, tree: Tree, env: CelEnv): Mistake | undefined {
+  const prepared = { counters: [], patterns: new Patterns() };
+  const anything = { wrongType: () => undefined, read: () => undefined };
+  const failure = evaluator({ ...tree, expr }, env, prepared, anything)({});
+  return failure && mistake(`This always fails: ${failure.message}.`, tree.placeOf(expr));
 }
 
 /** Compiles the pattern, which the type checker has verified to be a literal. */

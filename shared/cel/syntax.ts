@@ -99,6 +99,11 @@ export function partsOf({ exprKind: kind }: Expr): Expr[] {
   }
 }
 
+/** Returns whether it is a number, a text, `true`, `false` or `null`. */
+export function isLiteral({ exprKind: kind }: Expr): boolean {
+  return kind.case === 'constExpr';
+}
+
 /** Returns the text of a string literal; undefined for anything else. */
 export function textOf(expr: Expr | undefined): string | undefined {
   const kind = expr?.exprKind;

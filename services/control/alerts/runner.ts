@@ -32,9 +32,10 @@ import { COUNTED_KINDS, type Counts, EXPIRES_SOON_MS, type World } from './troub
  * it. A lease lets one control process do so at a time.
  *
  * Invariants: a decision as of a moment is made only after the readers of all processes have read
- * everything that `attempts` contained at that moment. A notice is stored together with the health that caused it,
- * and its alert stays due until Kafka has it: if a process is killed anywhere, the next one does
- * just the rest. A destination is switched off only after that intention was stored, so that its
+ * everything that `attempts` contained at that moment, and is stored and acted on a moment later or
+ * not at all: a process may stand still anywhere. A notice is stored together with the health that
+ * caused it, and its alert stays due until Kafka has it: if a process is killed anywhere, the next
+ * one does just the rest. A destination is switched off only after that intention was stored, so that its
  * notice follows, whichever process writes it.
  */
 
@@ -42,7 +43,10 @@ const LEASE = 'alerts';
 /** Alerts pause for this long when the process that decides is killed. */
 const LEASE_MS = 12_000;
 const RENEW_AFTER_MS = 3_000;
-/** Evidence that took longer to read is too old to act on: the runner reads again. */
+/**
+ * Evidence that was asked for longer ago is too old to act on, and so is the lease, which another
+ * process may have soon: the runner asks again.
+ */
 const FRESH_MS = 10_000;
 /**
  * Soon enough for people. Each time it runs a query of a few rows, and one for the ends of
@@ -73,6 +77,8 @@ export interface AlertsOptions {
   encryptor: Encryptor;
   windowMs: number;
   now: () => Date;
+  /** ms by a monotonic clock, which must go on while the process is stopped */
+  steadyMs: () => number;
   log: Log;
 }
 
@@ -86,11 +92,19 @@ interface Concluded extends Pick<Decision, 'raised'> {
   switchOff: readonly SwitchOff[];
 }
 
+/** The moment of a decision. */
+interface Moment {
+  /** the time up to which the evidence is complete */
+  at: Date;
+  /** Returns whether that is a moment ago: this process may have been stopped since. */
+  isFresh: () => boolean;
+}
+
 export class Alerts {
   readonly #owner = randomUUID();
   #leasedAt = -Infinity;
   /** when this process last decided, or last saw that another process holds the lease */
-  #soundAt = performance.now();
+  #soundAt: number;
   #timer: NodeJS.Timeout | undefined;
   #polling: Promise<void> | undefined;
   #trouble = false;
@@ -100,11 +114,13 @@ export class Alerts {
   /** when it was last asked what is left of open notices, ms since 1970 */
   #countedAt = -Infinity;
 
-  constructor(private readonly options: AlertsOptions) {}
+  constructor(private readonly options: AlertsOptions) {
+    this.#soundAt = options.steadyMs();
+  }
 
   /** Seconds since the last decision, for which `attempts` was read to its end in time. */
   get behindSeconds(): number {
-    return (performance.now() - this.#soundAt) / 1_000;
+    return (this.options.steadyMs() - this.#soundAt) / 1_000;
   }
 
   start(): void {
@@ -140,23 +156,24 @@ export class Alerts {
    */
   async poll(): Promise<void> {
     if (!(await this.#leads())) return;
-    const [at, askedAt] = [this.options.now(), performance.now()];
+    const { now, steadyMs } = this.options;
+    const askedAt = steadyMs();
+    const moment = { at: now(), isFresh: () => steadyMs() - askedAt < FRESH_MS };
     this.#isQuiet = !this.options.isShared();
-    const isComplete = await this.#readToEnds(askedAt);
+    const isComplete = await this.#readToEnds(moment);
     if (!(await this.#leads())) return;
     // What delivery has said of a URL holds whatever else is unread.
     await writeDisabledUrls(this.options);
     if (isComplete) {
-      if ((await this.#decideAt(at)) > 0) this.#isQuiet = false;
+      if ((await this.#decideAt(moment)) > 0) this.#isQuiet = false;
       this.#soundAt = askedAt;
     }
     await this.#send();
   }
 
   /** @returns whether everything that `attempts` contains now was read in time */
-  async #readToEnds(askedAt: number): Promise<boolean> {
+  async #readToEnds({ isFresh }: Moment): Promise<boolean> {
     const { kafka, reader, isShared } = this.options;
-    const isFresh = () => performance.now() - askedAt < FRESH_MS;
     const ends = await kafka.ranges(ATTEMPTS);
     await reader.poll();
     let isRead = await reader.hasRead(ends);
@@ -168,7 +185,7 @@ export class Alerts {
   }
 
   async #leads(): Promise<boolean> {
-    const askedAt = performance.now();
+    const askedAt = this.options.steadyMs();
     if (this.#stopped || askedAt - this.#leasedAt < RENEW_AFTER_MS) return !this.#stopped;
     const leads = await this.options.history.ask((database) => this.#takeLease(database));
     this.#leasedAt = leads ? askedAt : -Infinity;
@@ -180,31 +197,30 @@ export class Alerts {
     return takeLease(queries, LEASE, { owner: this.#owner, forMs: LEASE_MS });
   }
 
-  /**
-   * @param at the time up to which the evidence is complete
-   * @returns the number of destinations with trouble
-   */
-  async #decideAt(at: Date): Promise<number> {
+  /** @returns the number of destinations with trouble */
+  async #decideAt(moment: Moment): Promise<number> {
     const { history, log } = this.options;
     const isHistoryRead = await this.#isHistoryRead();
     const seen = await history.ask(async (database) => {
-      const world = await this.#worldAt(database, await troubled(database), at);
+      const world = await this.#worldAt(database, await troubled(database), moment.at);
       return isHistoryRead ? { ...world, over: await this.#overOf(database, world) } : world;
     });
     const { about } = decide(seen);
     if (about.length === 0) return seen.health.size;
     const { raised, switchOff } = await history.ask((database) =>
       database.transaction((queries) =>
-        this.#conclude(queries, about, { at, over: seen.over, isHistoryRead }),
+        this.#conclude(queries, about, { ...moment, over: seen.over, isHistoryRead }),
       ),
     );
     for (const { id, destination, kind } of raised) {
       log.warn({ notice: id, destination, kind }, 'notice.raised');
     }
     let isSwitchedOff = false;
-    for (const each of switchOff) if (await this.#switchOff(each)) isSwitchedOff = true;
+    for (const each of switchOff) {
+      if (await this.#switchOff(each, moment)) isSwitchedOff = true;
+    }
     // The notice of it follows.
-    if (isSwitchedOff) await this.#decideAt(at);
+    if (isSwitchedOff) await this.#decideAt(moment);
     return seen.health.size;
   }
 
@@ -241,18 +257,20 @@ export class Alerts {
   /**
    * Decides again with the lease and the rows of these destinations locked, and stores the decision.
    * This process may have been frozen since it looked, and another one have decided the same: what
-   * decisions change is read again here.
+   * decisions change is read again here. What the evidence says of a moment long ago is not decided:
+   * the trouble may be over.
    */
   async #conclude(
     queries: Transaction,
     ids: readonly string[],
-    { at, over, isHistoryRead }: { at: Date; over: World['over']; isHistoryRead: boolean },
+    { at, isFresh, over, isHistoryRead }: Moment & { over: World['over']; isHistoryRead: boolean },
   ): Promise<Concluded> {
     if (!(await this.#takeLease(queries))) return { raised: [], switchOff: [] };
     const health = await lockHealth(queries, ids);
     const counts = isHistoryRead ? await countsOf(queries, health) : undefined;
     const world = await this.#worldAt(queries, health, at);
     const decision = decide({ ...onlyAbout(ids, world), counts, over });
+    if (!isFresh()) return { raised: [], switchOff: [] };
     const switchOff = decision.switchOff.flatMap((id): SwitchOff | [] => {
       const entry = this.options.config.destination(id);
       return entry ? { id, version: entry.version } : [];
@@ -280,18 +298,13 @@ export class Alerts {
   }
 
   /** Leaves a destination that somebody changed since the decision to the next decision. */
-  async #switchOff({ id, version }: SwitchOff): Promise<boolean> {
+  async #switchOff({ id, version }: SwitchOff, { isFresh }: Moment): Promise<boolean> {
     const { entries, log, now } = this.options;
     try {
-      await entries.change(
-        'destination',
-        { id, ifMatch: etag(version), by: WAYPOST },
-        (before) => ({
-          ...before,
-          enabled: false,
-          updatedAt: now().toISOString(),
-        }),
-      );
+      await entries.change('destination', { id, ifMatch: etag(version), by: WAYPOST }, (before) => {
+        if (!isFresh()) throw new Error('its failures were decided about too long ago');
+        return { ...before, enabled: false, updatedAt: now().toISOString() };
+      });
       log.warn({ destination: id }, 'destination.switched_off');
       return true;
     } catch (error) {
@@ -301,9 +314,12 @@ export class Alerts {
   }
 
   async #send(): Promise<void> {
-    const { history, config, producer, encryptor, windowMs, now } = this.options;
+    const { history, config, producer, encryptor, windowMs, now, steadyMs } = this.options;
+    if (!(await this.#leads())) return;
     const due = await history.ask((database) => dueNotices(database, MOST_AT_ONCE));
     if (due.length === 0) return;
+    // Another process may have sent them meanwhile, and that the trouble is over.
+    if (steadyMs() - this.#leasedAt >= FRESH_MS) return;
     const to = config.destination(ALERTS_ID)?.data;
     if (isAddressed(to)) {
       const nowMs = now().getTime();

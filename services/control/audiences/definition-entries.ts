@@ -51,7 +51,7 @@ export async function createDefinition<T extends Data>(
   const { data, destinations } = decide(making);
   await entries.create('source', by, () => sourceOf(data, now()));
   try {
-    await connect(deps, source, destinations, by);
+    await connect(deps, source, { from: [], to: destinations }, by);
     // Decides again within the write: another request may have taken the name.
     const entry = await entries.create(kind, by, () => decide(making).data);
     return entry as Entry<T>;
@@ -72,13 +72,14 @@ export async function changeDefinition<T extends Data>(
   const { entries, config } = deps;
   const { data } = entries.get(kind, at.id);
   const making = await makingOf(deps, at.id, data.source);
-  let wanted: string[] = [];
+  let connections: Connections = { from: [], to: [] };
   const entry = await entries.change(kind, at, (before) => {
-    const made = decide(before as T, connectedTo(config, before.source), making);
-    wanted = made.destinations;
+    const from = connectedTo(config, before.source);
+    const made = decide(before as T, from, making);
+    connections = { from, to: made.destinations };
     return made.data;
   });
-  await connect(deps, data.source, wanted, at.by);
+  await connect(deps, data.source, connections, at.by);
   const { name } = entry.data;
   if (config.source(data.source)?.data.name !== name) {
     await renameSource(deps, data.source, name, at.by);
@@ -109,23 +110,31 @@ export function isMessageSource(config: Pick<ConfigView, 'source'>, id: string):
   return source !== undefined && source.data.of === undefined;
 }
 
-/** Connects a source to exactly these destinations. */
+/** Ids of the destinations of a source, before and after a change. */
+interface Connections {
+  from: readonly string[];
+  to: readonly string[];
+}
+
+/**
+ * Makes and ends the connections that a change makes and ends. What somebody else changes meanwhile
+ * stays.
+ */
 async function connect(
-  { entries, config }: Pick<Deps, 'config' | 'entries'>,
+  { entries }: Pick<Deps, 'entries'>,
   source: string,
-  wanted: readonly string[],
+  { from, to }: Connections,
   by: Actor,
 ) {
-  const connected = connectedTo(config, source);
   const change = (id: string, sources: (before: Destination) => string[]) =>
     entries.change('destination', { id, ifMatch: undefined, by }, (before) => ({
       ...before,
       sources: sources(before),
     }));
-  for (const id of wanted.filter((each) => !connected.includes(each))) {
-    await change(id, (before) => [...before.sources, source]);
+  for (const id of to.filter((each) => !from.includes(each))) {
+    await change(id, (before) => [...new Set([...before.sources, source])]);
   }
-  for (const id of connected.filter((each) => !wanted.includes(each))) {
+  for (const id of from.filter((each) => !to.includes(each))) {
     await change(id, (before) => before.sources.filter((each) => each !== source));
   }
 }
@@ -135,7 +144,7 @@ async function disconnect(
   source: string,
   by: Actor,
 ): Promise<void> {
-  await connect(deps, source, [], by);
+  await connect(deps, source, { from: connectedTo(deps.config, source), to: [] }, by);
   if (deps.config.source(source)) {
     await deps.entries.remove('source', { id: source, ifMatch: undefined, by });
   }

@@ -183,10 +183,7 @@ function pastHandlers({ entries, history, now }: DefinitionDeps, kind: Kind) {
     syncs: ({ id: asked, query }: { id: string; query: PageQuery }) => {
       const { id } = entries.get(kind, asked).data;
       return readPage(query, {
-        read: ({ limit, after }) =>
-          history.ask(async (database) => ({
-            rows: await listSyncs(database, id, { limit, before: after?.at }),
-          })),
+        read: (page) => history.ask((database) => listSyncs(database, id, page)),
         cursorOf: ({ bucket }) => ({ at: bucket, id }),
         view: ({ bucket: _, at, ...sync }) => ({ at: isoTime(at), ...sync }),
       });

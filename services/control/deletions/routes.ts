@@ -42,8 +42,7 @@ export function deletionHandlers(deps: DeletionDeps): HandlersOf<'deletions'> {
   return {
     'GET /deletions': ({ query }) =>
       readPage(query, {
-        read: (page) =>
-          history.ask(async (database) => ({ rows: await listDeletions(database, page) })),
+        read: (page) => history.ask((database) => listDeletions(database, page)),
         cursorOf: ({ at, id }) => ({ at, id }),
         view: deletionListView,
       }),

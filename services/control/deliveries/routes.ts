@@ -7,6 +7,7 @@ import { isUnderWay, RENDER_FAILED, TOO_LARGE } from '../../../shared/model/reas
 import { seesSecrets } from '../auth/authenticate';
 import { type ConfigView } from '../../../shared/config/types';
 import { isoTime } from '../../../shared/model/time';
+import { pausedIds } from '../destinations/model';
 import { fieldError } from '../destinations/request';
 import { type Health } from '../health/destination-health';
 import { healthOfSome } from '../health/store';
@@ -65,7 +66,7 @@ type ListQuery = Query<'GET /deliveries'>;
 const LIST_MS = 1_000;
 
 async function list(deps: DeliveryDeps, query: ListQuery) {
-  const filter = filterOf(query, pausedIn(deps));
+  const filter = filterOf(query, pausedIds(deps.config.list('destination')));
   return readPage(query, {
     read: async (page) => {
       const begunAt = performance.now();
@@ -100,7 +101,10 @@ async function search(deps: DeliveryDeps, query: ListQuery, text: string) {
     nowMs: now().getTime(),
     steadyMs: () => performance.now(),
   };
-  const wanted = { query: text, filter: filterOf(query, pausedIn(deps)) };
+  const wanted = {
+    query: text,
+    filter: filterOf(query, pausedIds(deps.config.list('destination'))),
+  };
   const { rows, stoppedAt, searched } = await searchDeliveries(context, wanted, {
     limit: query.limit + 1,
     after: decodeCursor(query.after),
@@ -175,10 +179,6 @@ async function renderAgain({ kafka, config }: DeliveryDeps, row: DeliveryRow): P
   if ('field' in candidate.content) throw invalidFields([fieldError(candidate.content)]);
   candidate.delivery.destinationVersion = destination.version;
   return candidate;
-}
-
-function pausedIn({ config }: DeliveryDeps): string[] {
-  return config.list('destination').flatMap(({ data }) => (data.paused ? [data.id] : []));
 }
 
 /** Reads what decides what these deliveries wait for. @throws Problem `unavailable` */

@@ -10,6 +10,7 @@ import { rowsOf } from '../overview/destination-rows';
 import { type SharedAnswers } from '../overview/shared-answers';
 import { type CircuitDeps, currentCircuits } from './open-circuits';
 import { RECENT_MS } from './health';
+import { pausedIds } from './model';
 
 /** Lists destinations: by a part of their name, by their state, by a source, and sorted. */
 
@@ -86,7 +87,7 @@ async function figuresOf(deps: ListDeps, entries: readonly Entry<Destination>[])
     const [counts, recent, open, health] = await Promise.all([
       countsBetween(database, spanOf(undefined, nowMs), ids),
       countsBetween(database, { sinceMs: nowMs - RECENT_MS, untilMs: nowMs }, ids),
-      openDeliveries(database),
+      openDeliveries(database, pausedIds(entries)),
       healthOfSome(database, ids),
     ]);
     const rows = rowsOf(destinations, { counts, recent, open, circuits, health, nowMs });

@@ -49,6 +49,11 @@ export interface Making {
   expressions: RequestExpressions;
 }
 
+/** Returns the ids of the paused destinations. */
+export function pausedIds(entries: readonly Entry<Destination>[]): string[] {
+  return entries.flatMap(({ data }) => (data.paused ? [data.id] : []));
+}
+
 /** PATCH without `webhooks` leaves the encrypted webhooks unchanged. */
 const withoutWebhooks = destinationBody.partial({ webhooks: true });
 type Fields = z.output<typeof withoutWebhooks>;

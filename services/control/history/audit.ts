@@ -69,6 +69,24 @@ export function parseNotes(record: InRecord): AuditRow[] {
   return [{ ...(JSON.parse(note) as AuditNote), kind, entry, version, at: record.timestampMs }];
 }
 
+/** Name and type of each column, for reading a set of records from JSON. */
+const TYPES = {
+  kind: 'text',
+  entry: 'text',
+  version: 'int',
+  at: 'bigint',
+  action: 'text',
+  name: 'text',
+  by_id: 'text',
+  by_name: 'text',
+  by_role: 'text',
+  changes: 'text',
+};
+const COLUMNS = Object.keys(TYPES).join(', ');
+const COLUMN_TYPES = Object.entries(TYPES)
+  .map((column) => column.join(' '))
+  .join(', ');
+
 export async function recordAudit({ query }: Queries, rows: readonly AuditRow[]): Promise<void> {
   const given = rows.map(({ by, changes, ...row }) => ({
     ...row,
@@ -79,10 +97,8 @@ export async function recordAudit({ query }: Queries, rows: readonly AuditRow[])
     changes: databaseJson(changes),
   }));
   await query(
-    `insert into waypost.audit (kind, entry, version, at, action, name, by_id, by_name, by_role, changes)
-     select kind, entry, version, at, action, name, by_id, by_name, by_role, changes
-     from jsonb_to_recordset($1::jsonb) as given(kind text, entry text, version int, at bigint, action text, name text,
-       by_id text, by_name text, by_role text, changes text)
+    `insert into waypost.audit (${COLUMNS})
+     select ${COLUMNS} from jsonb_to_recordset($1::jsonb) as given(${COLUMN_TYPES})
      on conflict (entry, version) do nothing`,
     [databaseJson(given)],
   );
@@ -140,36 +156,16 @@ function newestQuery(
   }
   const fits = sessions === false ? [...found, `kind <> 'session'`] : found;
   return {
-    newest: [
-      `select kind, entry, version, at, action, name, by_id, by_name, by_role, changes
-       from waypost.audit ${whereOf([...found.slice(0, 1), ...times])}`,
-    ],
+    newest: [`select ${COLUMNS} from waypost.audit ${whereOf([...found.slice(0, 1), ...times])}`],
     fits: allOf(fits),
     order: 'at desc, entry desc, version desc',
     params,
   };
 }
 
-/** Leaves out the columns that only a page has. */
-function fromStored({
-  kind,
-  entry,
-  version,
-  at,
-  action,
-  name,
-  by_id,
-  by_name,
-  by_role,
-  changes,
-}: Stored): AuditRow {
+function fromStored({ by_id, by_name, by_role, changes, ...row }: Stored): AuditRow {
   return {
-    kind,
-    entry,
-    version,
-    at,
-    action,
-    name,
+    ...row,
     by: {
       id: by_id,
       name: by_name,

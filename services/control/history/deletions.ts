@@ -73,13 +73,13 @@ export async function recordDeletion(database: Database, deletion: Deletion): Pr
 export async function listDeletions(
   database: Database,
   page: { limit: number; after?: { at: number; id: string } | undefined },
-): Promise<Deletion[]> {
+): Promise<{ rows: Deletion[] }> {
   const rows = await database.query(
     `select * from waypost.deletions where ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
      order by at desc, id desc limit $3::int`,
     [page.after?.at ?? null, page.after?.id ?? null, page.limit],
   );
-  return rows.map(fromRow);
+  return { rows: rows.map(fromRow) };
 }
 
 export async function getDeletion(database: Database, id: string): Promise<Deletion | undefined> {

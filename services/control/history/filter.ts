@@ -66,7 +66,7 @@ export function standing(
 }
 
 /** SQL: `standing(…).status` of a row. @param paused JSON list of the paused destinations */
-function shownStatus(paused: string): string {
+export function shownStatus(paused: string): string {
   return `case when status = 'held' and reason = 'paused'
       and destination not in (select jsonb_array_elements_text(${paused}::jsonb))
     then case when made > 0 then 'retrying' else 'waiting' end else status end`;

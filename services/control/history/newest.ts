@@ -58,9 +58,14 @@ export async function listNewest<T extends Row>(
   );
   const last = rows.at(-1);
   return {
-    rows: rows.filter((row) => row.fits),
-    stoppedAt: last?.nth === MOST_LOOKED ? last : undefined,
+    rows: rows.filter((row) => row.fits).map(ownColumns),
+    stoppedAt: last?.nth === MOST_LOOKED ? ownColumns(last) : undefined,
   };
+}
+
+/** Leaves out the columns that only a page has. */
+function ownColumns<T extends Row>({ fits: _, nth: __, ...row }: T & Row): T {
+  return row as unknown as T;
 }
 
 /** Counts the rows that fit, as far as they are looked at. */

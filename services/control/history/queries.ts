@@ -8,6 +8,7 @@ import {
   endedIn,
   type Filter,
   parameters,
+  shownStatus,
   timesOf,
   whereOf,
 } from './filter';
@@ -253,10 +254,16 @@ export interface OpenCount {
   oldest: number;
 }
 
-export function openDeliveries(database: Database): Promise<OpenCount[]> {
+/** @param paused ids of the paused destinations */
+export function openDeliveries(
+  database: Database,
+  paused: readonly string[],
+): Promise<OpenCount[]> {
   return database.query<OpenCount & Record<string, unknown>>(
-    `select destination, status, count(*)::bigint as count, min(accepted_at) as oldest from waypost.deliveries
-     where ${IS_OPEN} and not test group by destination, status`,
+    `select destination, ${shownStatus('$1')} as status, count(*)::bigint as count,
+       min(accepted_at) as oldest
+     from waypost.deliveries where ${IS_OPEN} and not test group by 1, 2`,
+    [databaseJson(paused)],
   );
 }
 

@@ -1,4 +1,5 @@
-import { databaseJson, type Database } from './database';
+import { databaseJson, type Database, type Row } from './database';
+import { type Cursor } from './newest';
 
 /**
  * Stores the syncs of audiences and computed traits: every step for a day, then one row for each
@@ -80,21 +81,22 @@ export async function thinSyncs(database: Database, nowMs: number, sinceMs: numb
 /**
  * Lists the newest first. What a sync changed is the growth of the total since the row before, so that
  * the changes of all rows add up to what was sent.
- * @param page.before the bucket of the last row of the previous page
+ * @param page.after its time is the bucket of the last row of the previous page
  */
 export async function listSyncs(
   database: Database,
   definition: string,
-  page: { limit: number; before: number | undefined },
-): Promise<Omit<SyncRow, 'definition' | 'said'>[]> {
-  return database.query(
+  page: { limit: number; after?: Cursor | undefined },
+): Promise<{ rows: Omit<SyncRow, 'definition' | 'said'>[] }> {
+  const rows = await database.query<Omit<SyncRow, 'definition' | 'said'> & Row>(
     `select bucket, at, members, looked,
        greatest(0, coalesce(sent + waiting - lead(sent + waiting) over (order by bucket desc), changed)) as changed,
        sent, waiting
      from waypost.syncs
      where definition = $1 and ($2::bigint is null or bucket < $2::bigint) order by bucket desc limit $3::int`,
-    [definition, page.before ?? null, page.limit],
+    [definition, page.after?.at ?? null, page.limit],
   );
+  return { rows };
 }
 
 /** Returns points for a chart, the oldest first: the last row of each step of time. */

@@ -153,7 +153,8 @@ const INDEXES = {
   message: 'using hash (message)',
   // Undelivered deliveries of one destination, few among many. The overview counts open deliveries
   // by this index alone.
-  trouble: `(destination, status, accepted_at) include (test) where status <> 'delivered'`,
+  trouble: `(destination, status, accepted_at) include (test, reason, made)
+    where status <> 'delivered'`,
 };
 
 /**

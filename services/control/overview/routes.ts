@@ -8,6 +8,7 @@ import { ALERTS_ID } from '../../../shared/model/config';
 import { isoTime } from '../../../shared/model/time';
 import { healthOfSome, troubledIds } from '../health/store';
 import { RECENT_MS } from '../destinations/health';
+import { pausedIds } from '../destinations/model';
 import {
   countsBetween,
   countsInSteps,
@@ -84,7 +85,7 @@ export function overviewHandlers(deps: OverviewDeps): HandlersOf<'overview'> {
       const span = countableSpan(spanOf(since, endMs), minutesFrom);
       const trendSpan = countableSpan(spanOf(since, endMs, TREND_STEPS), minutesFrom);
       const recentSpan = { sinceMs: nowMs - RECENT_MS, untilMs: nowMs };
-      const open = await openDeliveries(database);
+      const open = await openDeliveries(database, pausedIds(config.list('destination')));
       const choose = async () => {
         const [dead, failed, troubled] = await Promise.all([
           withSince(database, 'dead', span),

@@ -28,7 +28,7 @@ export function replayHandlers({
   return {
     'GET /replays': async ({ query }) => {
       const page = await readPage(query, {
-        read: (page) => history.ask(async (database) => ({ rows: await listJobs(database, page) })),
+        read: (page) => history.ask((database) => listJobs(database, page)),
         cursorOf: ({ createdAt, id }) => ({ at: createdAt, id }),
         view: (job) => job,
       });

@@ -148,14 +148,14 @@ export async function getJob(database: Database, id: string): Promise<Job | unde
 export async function listJobs(
   database: Database,
   page: { limit: number; after?: { at: number; id: string } | undefined },
-): Promise<Job[]> {
+): Promise<{ rows: Job[] }> {
   const rows = await database.query(
     `select job from waypost.replays
      where not preview and ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
      order by at desc, id desc limit $3::int`,
     [page.after?.at ?? null, page.after?.id ?? null, page.limit],
   );
-  return rows.map(fromRow);
+  return { rows: rows.map(fromRow) };
 }
 
 /** Stores results that change no more, unless the job was resumed. */

@@ -71,6 +71,19 @@ test('with --json a list is one JSON text a line, and notes go to stderr', () =>
   expect(said).toEqual({ out: '{"name":"a\\nb","n":1}\n', err: 'by the way\n' });
 });
 
+test.each([
+  ['deliveries show', /missing required argument 'delivery'/],
+  ['deliveries --nothing', /unknown option '--nothing'/],
+  ['nothing', /unknown command 'nothing'/],
+  ['events --limit x', /--limit must be a whole number/],
+])('with --json the wrong usage `%s` is one JSON object on stderr', async (line, message) => {
+  const { code, out, err } = await waypost([...line.split(' '), '--json']);
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(JSON.parse(err)).toEqual({
+    error: { message: expect.stringMatching(message), exitCode: 2 },
+  });
+});
+
 const HOSTILE = 'a\u001b]52;c;cm0gLXJm\u0007\u009b2J\u202eb';
 // eslint-disable-next-line no-control-regex -- what a terminal obeys
 const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;

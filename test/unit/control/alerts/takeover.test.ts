@@ -32,7 +32,14 @@ afterAll(() => database.close());
 interface Frozen {
   beforeTransaction?: () => Promise<void>;
   beforeWrite?: () => Promise<void>;
+  /** with the answer of a question to the database */
+  afterAnswer?: (answer: unknown) => Promise<void>;
 }
+
+/** ms of the monotonic clock of all processes */
+let steadyMs = 0;
+
+const FREEZE_MS = 300_000;
 
 /** The destinations that all processes know, by id. */
 type Known = Map<string, { version: number; data: Destination }>;
@@ -69,13 +76,21 @@ function aProcess(known: Known, seconds: number, frozen: Frozen = {}) {
     reader: { poll: () => Promise.resolve(0), hasRead: () => Promise.resolve(true) },
     isShared: () => true,
     producer,
-    history: { ask: (work) => work(shared), hasRead: () => Promise.resolve(false) },
+    history: {
+      ask: async (work) => {
+        const answer = await work(shared);
+        await frozen.afterAnswer?.(answer);
+        return answer;
+      },
+      hasRead: () => Promise.resolve(false),
+    },
     config,
     fullProfiles: () => users.full,
     entries: openConfigEntries(config, writer),
     encryptor: undefined as unknown as AlertsOptions['encryptor'],
     windowMs: 60_000,
     now: () => new Date(START + seconds * 1_000),
+    steadyMs: () => steadyMs,
     log: pino({ level: 'silent' }),
   });
   return { alerts, users, producer };
@@ -145,4 +160,62 @@ test('one that goes on before it switches a destination off leaves what was chan
   thaw();
   await polled;
   expect(known.get('dst_1')).toMatchObject({ version: 3, data: { enabled: true } });
+});
+
+/** A destination that failed until five seconds before START. */
+async function aFailingOne() {
+  const failed = { kind: 'failed', destination: 'dst_1', error: 'status 503' } as const;
+  await storeEvidence(
+    database,
+    [-900_000, -5_000].map((ms) => ({ ...failed, at: START + ms, until: START + ms })),
+  );
+  return aDestination({ switchOffAfterMs: 1_000 });
+}
+
+test('one that goes on minutes later raises nothing of what it had read', async () => {
+  const known = knownOf(await aFailingOne());
+  const { freeze, frozen, thaw } = freezer();
+  const only = aProcess(known, 0, { beforeTransaction: freeze });
+  const polled = only.alerts.poll();
+  await frozen;
+  steadyMs += FREEZE_MS;
+  thaw();
+  await polled;
+  // Only now it reads that the destination recovered while it stood still.
+  await storeEvidence(database, [{ kind: 'ok', destination: 'dst_1', at: START }]);
+  await only.alerts.poll();
+  expect((await listNotices(database, {}, { limit: 9 })).rows).toEqual([]);
+  expect(known.get('dst_1')!.data.enabled).toBe(true);
+});
+
+test('one that goes on minutes later switches nothing off', async () => {
+  const known = knownOf(await aFailingOne());
+  const { freeze, frozen, thaw } = freezer();
+  const only = aProcess(known, 0, { beforeWrite: freeze });
+  const polled = only.alerts.poll();
+  await frozen;
+  steadyMs += FREEZE_MS;
+  thaw();
+  await polled;
+  expect(known.get('dst_1')!.data.enabled).toBe(true);
+});
+
+test('one that goes on minutes later sends no alert again, whose end was told', async () => {
+  const known = knownOf();
+  const { freeze, frozen, thaw } = freezer();
+  const isDue = (answer: unknown) => Array.isArray(answer) && answer.length > 0;
+  const first = aProcess(known, 0, {
+    afterAnswer: (answer) => (isDue(answer) ? freeze() : Promise.resolve()),
+  });
+  first.users.full = 1;
+  const polled = first.alerts.poll();
+  await frozen;
+  steadyMs += FREEZE_MS;
+  const second = await takeOver(known);
+  second.users.full = 0;
+  await second.alerts.poll();
+  thaw();
+  await polled;
+  expect(second.producer.appends).toHaveLength(2);
+  expect(first.producer.appends).toEqual([]);
 });

@@ -114,6 +114,33 @@ test('test sends and alerts are no traffic, and a list of what is counted leaves
   expect(await found(`destination=${ALERTS_ID}&counted=false`)).toEqual(['dlv_alert']);
 });
 
+test('the overview counts what waits as lists find it, also after a pause', async () => {
+  const { id } = await control.destination({ name: 'Paused', paused: true });
+  const made = { destination: id as string, reason: 'paused' as const };
+  const events = [
+    aWait({ ...made, delivery: 'dlv_new' }),
+    aFailure({ delivery: 'dlv_tried', destination: made.destination }),
+    aWait({ ...made, delivery: 'dlv_tried', n: 1, hop: 1 }),
+    aWait({ ...made, delivery: 'dlv_token', reason: 'token' }),
+  ];
+  await storeEvents(database, events, await readParts(database));
+  const counted = async () => {
+    const { data } = await get('/overview');
+    const row = (data as { destination: string }[]).find(({ destination }) => destination === id);
+    const lists = ['waiting', 'retrying', 'held'].map(async (status) => {
+      const { total } = await get(
+        `/deliveries?destination=${made.destination}&status=${status}&total=true`,
+      );
+      return [status, total.count] as const;
+    });
+    expect(row).toMatchObject(Object.fromEntries(await Promise.all(lists)));
+    return row;
+  };
+  expect(await counted()).toMatchObject({ waiting: 0, retrying: 0, held: 3 });
+  await control.call('patch', `/destinations/${made.destination}`).send({ paused: false });
+  expect(await counted()).toMatchObject({ waiting: 1, retrying: 1, held: 1 });
+});
+
 test('a delivery by a clock behind that of ingest is listed where it is counted', async () => {
   const early = anEvent({
     delivery: 'dlv_early',

@@ -29,5 +29,5 @@ test('previews are not listed, and go a day after they were asked for', async ()
   const left = await database.query<{ id: string }>('select id from waypost.replays order by id');
   expect(left.map(({ id }) => id)).toEqual(['new', 'replay', 'retry', 'runs']);
   const listed = await listJobs(database, { limit: 10 });
-  expect(listed.map(({ id }) => id)).toEqual(['replay', 'retry']);
+  expect(listed.rows.map(({ id }) => id)).toEqual(['replay', 'retry']);
 });
