@@ -1,4 +1,4 @@
-import { openFilesOf } from '../../../shared/runtime/process-limits';
+import { coresOf, openFilesOf } from '../../../shared/runtime/process-limits';
 
 test('the limit of open files is read from the limits of the process', () => {
   const limits =
@@ -9,4 +9,13 @@ test('the limit of open files is read from the limits of the process', () => {
     openFilesOf('Max open files            unlimited            unlimited            files\n'),
   ).toBe(Infinity);
   expect(openFilesOf('')).toBe(Infinity);
+});
+
+test.each([
+  ['50000 100000\n', 0.5],
+  ['200000 100000\n', 2],
+  ['max 100000\n', Infinity],
+  ['', Infinity],
+])('a limit of %j allows %d cores', (text, cores) => {
+  expect(coresOf(text)).toBe(cores);
 });
