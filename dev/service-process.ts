@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { type Output } from './output';
 import { type ProcessName } from '../bin/service-list';
 import { lowerPriority } from './nice';
-import { type Ending, ending, type RunningProcess } from './child-process';
+import { endChild, type Ending, ending, type RunningProcess } from './child-process';
 import { serviceEnvironment } from './process-environment';
 
 /**
@@ -119,12 +119,7 @@ export async function startService(options: {
     ended,
     started: () => started,
     complaint: () => early.join('\n'),
-    stop: async (deadlineMs) => {
-      child.kill('SIGTERM');
-      const force = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
-      await ended;
-      clearTimeout(force);
-    },
+    stop: async (deadlineMs) => void (await endChild(child, ended, { deadlineMs })),
     kill: () => {
       child.kill('SIGKILL');
     },
