@@ -38,6 +38,8 @@ function sectionOf(command: Command, above: readonly string[], level: number): s
 
 function helpOf(command: Command): string {
   let text = '';
+  // The page names it once.
+  command.helpOption(false);
   command.configureHelp({ showGlobalOptions: false });
   command.configureOutput({
     writeOut: (written) => {
