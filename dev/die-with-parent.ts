@@ -55,7 +55,9 @@ export async function startDyingWithParent(
   return {
     pid,
     ended,
-    stop: async (deadlineMs) => void (await endChild(child, ended, { deadlineMs })),
+    stop: async (deadlineMs) => {
+      await endChild(child, ended, { deadlineMs });
+    },
     kill: () => endGroup(child),
   };
 }

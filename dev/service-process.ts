@@ -119,7 +119,9 @@ export async function startService(options: {
     ended,
     started: () => started,
     complaint: () => early.join('\n'),
-    stop: async (deadlineMs) => void (await endChild(child, ended, { deadlineMs })),
+    stop: async (deadlineMs) => {
+      await endChild(child, ended, { deadlineMs });
+    },
     kill: () => {
       child.kill('SIGKILL');
     },

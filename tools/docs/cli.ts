@@ -49,5 +49,6 @@ function helpOf(command: Command): string {
     getOutHasColors: () => false,
   });
   command.outputHelp();
-  return text.trim();
+  // Behind a command without options and arguments, a space is left.
+  return text.trim().replace(/ +$/gm, '');
 }

@@ -183,8 +183,9 @@ export class Previews {
         }),
       );
     await wait(FIRST_FIGURES_MS, () => preview.over || hasFigures(preview.progress));
-    if (!preview.progress.heard)
+    if (!preview.progress.heard) {
       await wait(HEARD_MS - FIRST_FIGURES_MS, () => preview.progress.heard);
+    }
     preview.changed = () => undefined;
   }
 

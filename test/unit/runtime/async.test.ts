@@ -101,9 +101,9 @@ test('periodic work that fails goes on, and reports the first of several failure
   const outcomes = ['first', 'second', undefined, 'third'];
   const periodic = new Periodic(
     60_000,
-    async () => {
+    () => {
       const failure = outcomes.shift();
-      if (failure !== undefined) throw new Error(failure);
+      return failure === undefined ? Promise.resolve() : Promise.reject(new Error(failure));
     },
     (error) => reported.push((error as Error).message),
   );
