@@ -1,3 +1,5 @@
+import { type ChildProcess } from 'node:child_process';
+
 /** The supervisor's view of everything it runs: Kafka, a container or a service. */
 
 /** The end of a program. */
@@ -21,6 +23,21 @@ export interface RunningProgram {
 /** A program that is a process of this machine. */
 export interface RunningProcess extends RunningProgram {
   pid: number;
+}
+
+/** Sends a signal to a child, and SIGKILL after the deadline. Resolves as `ended` does. */
+export async function endChild<T>(
+  child: ChildProcess,
+  ended: Promise<T>,
+  { signal = 'SIGTERM', deadlineMs }: { signal?: NodeJS.Signals; deadlineMs: number },
+): Promise<T> {
+  child.kill(signal);
+  const force = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
+  try {
+    return await ended;
+  } finally {
+    clearTimeout(force);
+  }
 }
 
 /** Describes how a child process ended. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type Ending, ending, type RunningProcess } from './child-process';
+import { endChild, type Ending, ending, type RunningProcess } from './child-process';
 import { javaEnvironment } from './process-environment';
 
 /**
@@ -55,21 +55,11 @@ export async function startDyingWithParent(
   return {
     pid,
     ended,
-    stop: (deadlineMs) => stop(child, ended, deadlineMs),
+    stop: async (deadlineMs) => {
+      await endChild(child, ended, { deadlineMs });
+    },
     kill: () => endGroup(child),
   };
-}
-
-async function stop(
-  child: ChildProcess,
-  ended: Promise<unknown>,
-  deadlineMs: number,
-): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGTERM');
-  const force = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
-  await ended;
-  clearTimeout(force);
 }
 
 /**

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { type Output } from './output';
 import { type ProcessName } from '../bin/service-list';
 import { lowerPriority } from './nice';
-import { type Ending, ending, type RunningProcess } from './child-process';
+import { endChild, type Ending, ending, type RunningProcess } from './child-process';
 import { serviceEnvironment } from './process-environment';
 
 /**
@@ -120,10 +120,7 @@ export async function startService(options: {
     started: () => started,
     complaint: () => early.join('\n'),
     stop: async (deadlineMs) => {
-      child.kill('SIGTERM');
-      const force = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
-      await ended;
-      clearTimeout(force);
+      await endChild(child, ended, { deadlineMs });
     },
     kill: () => {
       child.kill('SIGKILL');

@@ -29,7 +29,6 @@ interface ListenOptions {
   replay?: string;
   secretFile?: string;
   headersFile?: string;
-  queue?: string;
   concurrency?: string;
   quiet?: boolean;
 }
@@ -61,7 +60,6 @@ export function addListen(program: Group, { syntax, summary }: Listed): void {
           'sign with this shared secret; - for standard input. Or set WAYPOST_SHARED_SECRET',
         ],
         ['--headers-file <file>', 'static headers, one "Name: value" per line'],
-        ['--queue <n>', 'queue size while the server is away or slow (default 10000)'],
         ['--concurrency <n>', 'concurrent requests (default 8)'],
         ['--quiet', 'show only events without a 2xx response'],
       ],
@@ -94,7 +92,6 @@ async function listen(session: Session, options: ListenOptions, name?: string): 
     headers,
     timeoutMs: TIMEOUT_MS,
     concurrency: numbers.concurrency,
-    maxQueued: numbers.queue,
     onAnswer: (forward, answer) => {
       report.answered(forward, answer);
       keys.answered(forward, answer);
@@ -171,10 +168,9 @@ function keysOf({ world, print }: Session, { forwarder, report, target, stop }: 
   });
 }
 
-function numbersOf({ replay, queue, concurrency }: ListenOptions) {
+function numbersOf({ replay, concurrency }: ListenOptions) {
   return {
     replay: whole(replay ?? '0', '--replay', [0, 500]),
-    queue: whole(queue ?? '10000', '--queue', [1, 1_000_000]),
     concurrency: whole(concurrency ?? '8', '--concurrency', [1, 256]),
   };
 }

@@ -29,7 +29,6 @@ export interface ForwarderOptions {
   secrets: PreparedSecrets | undefined;
   headers: Record<string, string>;
   concurrency: number;
-  maxQueued: number;
   timeoutMs: number;
   onAnswer(forward: Forward, answer: Answer): void;
   /** the server is away; `undefined`: it is back */
@@ -38,7 +37,8 @@ export interface ForwarderOptions {
 
 /** Enough to inspect an error page. */
 const RESPONSE_BYTES = 2_000;
-/** Limit of the waiting bodies: calls are 32 KB at most. */
+/** Limits of the queue: events, and their bodies. Calls are 32 KB at most. */
+const MAX_QUEUED = 10_000;
 const MAX_BYTES = 128 * 1024 * 1024;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
@@ -67,14 +67,13 @@ export class Forwarder {
 
   /** @returns false if the queue is full */
   offer(forward: Forward): boolean {
-    const { maxQueued, concurrency } = this.options;
-    if (this.#queue.length >= maxQueued || this.#bytes >= MAX_BYTES) {
+    if (this.#queue.length >= MAX_QUEUED || this.#bytes >= MAX_BYTES) {
       this.dropped++;
       return false;
     }
     this.#queue.push(forward);
     this.#bytes += forward.body.length;
-    if (this.#running < concurrency) void this.#work();
+    if (this.#running < this.options.concurrency) void this.#work();
     return true;
   }
 

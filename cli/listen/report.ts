@@ -52,7 +52,7 @@ export class Report {
   dropped(): void {
     // One line for each would be thousands of equal lines.
     if (this.counts.dropped++ === 0) {
-      this.#say('The queue is full; new events are dropped. Increase it with --queue.');
+      this.#say('The queue is full; new events are dropped.');
     }
   }
 

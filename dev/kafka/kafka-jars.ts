@@ -193,6 +193,7 @@ function hostOf({ WAYPOST_MAVEN_MIRROR }: JarSettings): string {
 /**
  * Returns the name of the variable that holds the proxy for downloads; undefined without a proxy.
  */
-function proxyVariable(env: NodeJS.ProcessEnv = process.env): string | undefined {
-  return ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'].find((name) => env[name]);
+function proxyVariable(): string | undefined {
+  const names = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
+  return names.find((name) => process.env[name]);
 }

@@ -1,22 +1,14 @@
 import { join } from 'node:path';
-import { type ConfigReader } from '../../shared/config/types';
-import { type FollowedDeletions } from '../../shared/deletions/reader';
-import { type Kafka } from '../../shared/kafka/port';
 import { type Settings } from '../../shared/runtime/settings';
-import { type Log } from '../../shared/telemetry/log';
 import { Audiences } from './audiences';
 import { CompiledDefinitions } from './definitions/compile';
+import { type PipelineOptions } from './pipeline';
 import { observeAudiences, watchFailure } from './telemetry';
 
 /** Wires audiences from its parts: the compiled definitions, the stores and the pipeline. */
 
-interface AudiencesOptions {
+interface AudiencesOptions extends Omit<PipelineOptions, 'path' | 'definitions'> {
   settings: Pick<Settings, 'WAYPOST_DATA_DIR' | 'WAYPOST_TOPIC_PREFIX'>;
-  kafka: Kafka;
-  config: ConfigReader;
-  deletions: FollowedDeletions;
-  log: Log;
-  onFatal: (error: unknown) => void;
 }
 
 /** @returns the service, which does nothing before its `start` */

@@ -20,7 +20,7 @@ import { type AttemptResult, concludeAttempt } from './decisions/disposition';
 import { halvedEvent, lateEvent } from './decisions/side-events';
 import { buildRequest, isPermit, type Permit, sendRequest } from './destinations/build-request';
 import { type Endpoint } from './destinations/endpoint';
-import { type SendResult } from './http/exchange';
+import { refusalOf, type SendResult } from './http/exchange';
 import { judgeResponse, type JudgedResponse, judgeUnusable } from './http/judge-response';
 import { type Job, type Refusal, type Signal } from './lanes/job';
 import { type Lane } from './lanes/lane';
@@ -151,8 +151,8 @@ export class Attempt implements MemberOwner {
     const { destinationId, test = false } = inHand.delivery;
     const keep = context.responses.keepOf(destinationId, test, timing.nowMs);
     const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
-    const withheld = !result.ok && !test && result.withheld;
-    if (withheld) this.onWithheld(withheld, judged.attempt, endpoint);
+    const refusal = !test && refusalOf(result);
+    if (refusal) this.onWithheld(refusal, judged.attempt, endpoint);
     else {
       requestEnded(judged.attempt);
       this.onJudged(endpoint, judged, traceparent, timing);
@@ -406,7 +406,7 @@ class UrlRequest implements Job {
       isPermit(this.attempt.permitNow(endpoint, begun)),
     );
     sendRequest(this.context.sender, destination, request, (result) => {
-      if (!result.ok && result.lostPermission) {
+      if (!result.ok && result.excuse === 'unpermitted') {
         this.#withdraw(false);
         return;
       }

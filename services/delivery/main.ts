@@ -2,7 +2,6 @@ import { createAuthenticator } from '../../shared/config/authentication';
 import { watchKey, createEncryptor } from '../../shared/config/encryption';
 import { createAddressGuard } from '../../shared/model/address-guard';
 import { withTimeout } from '../../shared/runtime/async';
-import { coresOfContainer } from '../../shared/runtime/container-cores';
 import { ConsumerHealth } from '../../shared/runtime/health';
 import { brokerClock, CLOCK_WITHIN_MS } from '../../shared/kafka/broker-clock';
 import {
@@ -85,7 +84,7 @@ runService(
       lingerMs: Math.min(DIVERT_LINGER_MS, Math.min(...tiersMs) / 10),
     });
     onStop(() => Promise.all([producer.close(1_000), divertProducer.close(1_000)]));
-    const clock = new StallClock(systemClock, coresOfContainer());
+    const clock = new StallClock(systemClock, readProcessLimits().cores);
     onStop(() => clock.stop());
     const sender = openSender({ settings, limits, clock, producer });
     const proxies = new Proxies({

@@ -39,7 +39,10 @@ const OTHER_FILES = 200;
  * Returns how many connections may be open, in use or idle. Beyond it, the least recently used idle
  * one is closed.
  */
-export function mostConnections({ memoryBytes, openFiles }: ProcessLimits): number {
+export function mostConnections({
+  memoryBytes,
+  openFiles,
+}: Pick<ProcessLimits, 'memoryBytes' | 'openFiles'>): number {
   const idle = Math.min(
     IDLE.most,
     (memoryBytes * IDLE_PART) / IDLE_BYTES,

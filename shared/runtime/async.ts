@@ -74,11 +74,13 @@ export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
 export class Periodic {
   readonly #inTurn = inTurn();
   #timer: NodeJS.Timeout | undefined;
+  #hasFailed = false;
 
-  /** @param work must not throw */
+  /** @param onTrouble receives the first of several failures in a row */
   constructor(
     private readonly everyMs: number,
     private readonly work: () => Promise<void>,
+    private readonly onTrouble: (error: unknown) => void = () => undefined,
   ) {}
 
   start(): void {
@@ -91,9 +93,15 @@ export class Periodic {
     }, this.everyMs).unref();
   }
 
-  /** Runs the work once, after the current run. */
-  now(): Promise<void> {
-    return this.#inTurn(this.work);
+  /** Runs the work once, after the current run. Never throws. */
+  async now(): Promise<void> {
+    try {
+      await this.#inTurn(this.work);
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed) this.onTrouble(error);
+      this.#hasFailed = true;
+    }
   }
 
   /** Stops the interval and runs the work a last time, after the current run. */

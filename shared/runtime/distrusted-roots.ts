@@ -57,14 +57,14 @@ type MakeContext = (options?: SecureContextOptions) => SecureContext;
 type Replaced = MakeContext & { leftOut?: readonly X509Certificate[] };
 
 /**
- * Replaces Node's function, once in a process. It costs nothing until the first connection.
- * @param listed WAYPOST_DISTRUSTED_ROOTS, beside the built-in ones. A mistake in it is passed over
- *   here: `loadSettings` reports it
+ * Replaces Node's function, once in a process. It costs nothing until the first connection. A
+ * mistake in the setting is passed over here: `loadSettings` reports it.
  */
-export function distrustRoots(listed = process.env.WAYPOST_DISTRUSTED_ROOTS): void {
+export function distrustRoots(): void {
   const original: Replaced = tls.createSecureContext;
   if (original.leftOut !== undefined) return;
-  const texts = [...Object.values(COMPROMISED), ...(listed ?? '').split(',')];
+  const listed = process.env.WAYPOST_DISTRUSTED_ROOTS ?? '';
+  const texts = [...Object.values(COMPROMISED), ...listed.split(',')];
   const distrusted = new Set(texts.map((text) => readFingerprint(text.trim())));
   let make: MakeContext | undefined;
   const replaced: Replaced = (options) => {

@@ -102,6 +102,8 @@ export class PollLiveness {
   }
 }
 
+/** One address gets two thirds of them. */
+const MAX_CONNECTIONS = 64;
 /** Requests have no body, and come from the same network. */
 const TIMEOUTS: Timeouts = {
   headersTimeout: 5_000,
@@ -120,12 +122,13 @@ export type ProcessHealth = ReadonlyMap<string, Health | undefined>;
 export async function serveHealth(options: {
   host: string;
   port: number;
-  maxConnections: number;
+  /** default: enough for the probes and the scrapers of a network */
+  maxConnections?: number;
   health: Health;
   all: ProcessHealth;
   timeouts?: Timeouts;
 }): Promise<{ port: number; close(): void }> {
-  const { timeouts = TIMEOUTS, maxConnections } = options;
+  const { timeouts = TIMEOUTS, maxConnections = MAX_CONNECTIONS } = options;
   const handle = (req: IncomingMessage, res: ServerResponse) => {
     const path = (req.url ?? '/').split('?', 1)[0];
     if (path === '/livez') {

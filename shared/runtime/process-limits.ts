@@ -8,13 +8,18 @@ export interface ProcessLimits {
   memoryBytes: number;
   /** Infinity if unlimited or unknown */
   openFiles: number;
+  /** of its container (cgroup v2); Infinity if unlimited or in no container */
+  cores: number;
 }
 
 export function readProcessLimits(): ProcessLimits {
   // Without a limit it is 0 or, in some versions of Node, larger than any memory.
   const constrained = process.constrainedMemory();
-  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return { memoryBytes, openFiles: openFilesOf(limitsFile()) };
+  return {
+    memoryBytes: constrained > 0 ? Math.min(constrained, totalmem()) : totalmem(),
+    openFiles: openFilesOf(textOf('/proc/self/limits')),
+    cores: coresOf(textOf('/sys/fs/cgroup/cpu.max')),
+  };
 }
 
 /**
@@ -35,11 +40,18 @@ export function openFilesOf(limits: string): number {
   return files === undefined ? Infinity : Number(files);
 }
 
-function limitsFile(): string {
+/** @param text CPU time, or "max" without a limit, and the period in which it may be used, µs */
+export function coresOf(text: string): number {
+  const [quota, period] = text.trim().split(' ').map(Number);
+  const cores = (quota ?? NaN) / (period ?? NaN);
+  return cores > 0 ? cores : Infinity;
+}
+
+/** Returns the text of a file that not every system has. */
+function textOf(path: string): string {
   try {
-    return readFileSync('/proc/self/limits', 'utf8');
+    return readFileSync(path, 'utf8');
   } catch {
-    // Only Linux has it.
     return '';
   }
 }

@@ -133,7 +133,6 @@ export function createContext(parts: ContextParts): OpenContext {
       const server = await serveHealth({
         host: settings.WAYPOST_HOST,
         port,
-        maxConnections: settings.WAYPOST_HEALTH_CONNECTIONS,
         health,
         all: healths,
       });

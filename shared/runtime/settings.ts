@@ -75,7 +75,6 @@ const table = {
   WAYPOST_CONTROL_HEALTH_PORT: port(9405),
   WAYPOST_AUDIENCES_HEALTH_PORT: port(9406),
   WAYPOST_CONTROL_CONNECTIONS: integer(16, 100_000).default(1_024),
-  WAYPOST_HEALTH_CONNECTIONS: integer(16, 10_000).default(64),
   WAYPOST_DATA_DIR: z.string().min(1).default('.waypost'),
   WAYPOST_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   WAYPOST_SECRET_KEY: secretKeys.optional(),

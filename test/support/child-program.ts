@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { eventually, Final } from './eventually';
-import { endChild } from './supervised';
+import { endChild } from '../../dev/child-process';
 
 /** Time for a small program to end after SIGTERM. */
 const STOP_MS = 20_000;

@@ -76,6 +76,48 @@ export function begin(argv: string[], around: Surroundings = {}): Running {
   };
 }
 
+/** The environment of a command line for the control that `playControl` plays. */
+export const AT_CONTROL = { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' };
+
+/** A request of a command line to control. */
+export interface Asked {
+  method: string;
+  /** below /api/v1 */
+  path: string;
+  query: URLSearchParams;
+  /** text; null: none */
+  body: string | null;
+  ifMatch: string | null;
+}
+
+/**
+ * Plays control for the command lines of this process, until `jest.restoreAllMocks`.
+ * @param answer returns the JSON of a 200, or another response; undefined: 404
+ */
+export function playControl(answer: (asked: Asked) => object | undefined): void {
+  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+    const { pathname, searchParams } = new URL(input);
+    const found = answer({
+      method: init?.method ?? 'GET',
+      path: pathname.replace('/api/v1', ''),
+      query: searchParams,
+      body: typeof init?.body === 'string' ? init.body : null,
+      ifMatch: new Headers(init?.headers).get('if-match'),
+    });
+    const problem = { type: 'urn:waypost:problem:not_found', detail: 'Unknown' };
+    return Promise.resolve(
+      found instanceof Response
+        ? found
+        : Response.json(found ?? problem, { status: found ? 200 : 404 }),
+    );
+  });
+}
+
+/** Runs a command line for the control that `playControl` plays. */
+export function atControl(...argv: string[]): Promise<Ran> {
+  return waypost(argv, { env: AT_CONTROL });
+}
+
 export function waypost(argv: string[], around: Surroundings = {}): Promise<Ran> {
   return begin(argv, around).ended;
 }

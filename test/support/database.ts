@@ -9,7 +9,7 @@ import { migrate } from '../../services/control/history/schema';
 import { tablesOf } from '../../services/control/history/table-partitions';
 import { eventually, Final } from './eventually';
 import { freePort } from './free-port';
-import { endChild } from './supervised';
+import { endChild } from '../../dev/child-process';
 
 /** Databases for tests: PostgreSQL in memory, and a PostgreSQL server. */
 

@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICES } from '../../bin/service-list';
+import { endChild } from '../../dev/child-process';
 import { type ProcessId, processId } from '../../shared/runtime/process-id';
 import { ROOT } from '../../shared/runtime/repo-root';
 import { eventually, Final } from './eventually';
@@ -101,27 +102,6 @@ export function startSupervised(
       ),
     end: (signal, deadlineMs = END_MS) => endChild(child, exited, { signal, deadlineMs }),
   };
-}
-
-/**
- * Sends a signal to a child, and SIGKILL after the deadline, so that no test waits for a child that
- * never exits.
- */
-export async function endChild<T>(
-  child: ChildProcess,
-  exited: Promise<T>,
-  {
-    signal = 'SIGTERM',
-    deadlineMs = END_MS,
-  }: { signal?: NodeJS.Signals; deadlineMs?: number } = {},
-): Promise<T> {
-  child.kill(signal);
-  const force = setTimeout(() => child.kill('SIGKILL'), deadlineMs);
-  try {
-    return await exited;
-  } finally {
-    clearTimeout(force);
-  }
 }
 
 /**

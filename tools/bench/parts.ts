@@ -12,7 +12,6 @@ import { measureProcesses, processesRows } from './cases/processes';
 import { measureRolling, rollingRows } from './cases/rolling';
 import { measureSoak, soakRows } from './cases/soak';
 import { measureUsage, usageRows } from './cases/usage';
-import { measureValues, valuesRows } from './cases/values';
 import { measureWaiting, waitingRows } from './cases/waiting';
 import { type Progress } from './progress';
 import { type Row } from './rows';
@@ -115,7 +114,6 @@ const TABLE = {
   hostile: {
     measure: alone((bench, { hostile }, p) => measureHostile(bench, hostile, p), hostileRows),
   },
-  values: { measure: alone((_, { values }) => measureValues(values), valuesRows) },
   usage: {
     once: true,
     measure: alone((bench, { usage }, p) => measureUsage(bench, usage, p), usageRows),

@@ -10,7 +10,6 @@ import { type ProcessesSize } from './cases/processes';
 import { type RollingSize } from './cases/rolling';
 import { type SoakSize } from './cases/soak';
 import { type UsageSize } from './cases/usage';
-import { type ValuesSize } from './cases/values';
 import { type WaitingSize } from './cases/waiting';
 
 /**
@@ -34,7 +33,6 @@ export interface Sizes {
   early: EarlySize;
   filters: FiltersSize;
   hostile: HostileSize;
-  values: ValuesSize;
   usage: UsageSize;
   soak: SoakSize;
 }
@@ -84,7 +82,6 @@ export const WHOLE: Sizes = {
   early: { count: 100_000, perSecond: 200, warmUpSeconds: 60, seconds: 60 },
   hostile: { loadPercent: 30, perSecond: 50, capacitySeconds: 20, seconds: 30 },
   filters: { destinations: 3, warmUp: 15_000, count: 30_000, turns: 3 },
-  values: { rounds: 60 },
   usage: {
     destinations: 30_000,
     busy: 3_000,
@@ -128,7 +125,6 @@ export const QUICK: Sizes = {
   early: { count: 5_000, perSecond: 100, warmUpSeconds: 10, seconds: 10 },
   hostile: { loadPercent: 30, perSecond: 50, capacitySeconds: 10, seconds: 10 },
   filters: { destinations: 3, warmUp: 5_000, count: 10_000, turns: 1 },
-  values: { rounds: 20 },
   usage: { ...WHOLE.usage, destinations: 2_000, busy: 200, warmUpSeconds: 10, seconds: 20 },
   soak: { ...WHOLE.soak, minutes: 6 },
 };

@@ -38,6 +38,8 @@ function sectionOf(command: Command, above: readonly string[], level: number): s
 
 function helpOf(command: Command): string {
   let text = '';
+  // The page names it once.
+  command.helpOption(false);
   command.configureHelp({ showGlobalOptions: false });
   command.configureOutput({
     writeOut: (written) => {
@@ -47,5 +49,6 @@ function helpOf(command: Command): string {
     getOutHasColors: () => false,
   });
   command.outputHelp();
-  return text.trim();
+  // Behind a command without options and arguments, a space is left.
+  return text.trim().replace(/ +$/gm, '');
 }

@@ -91,7 +91,6 @@ const NETWORK = {
   WAYPOST_CONTROL_CONNECTIONS:
     'Open connections of control. One address gets at most two thirds of them. An open page of ' +
     'the console takes up to six.',
-  WAYPOST_HEALTH_CONNECTIONS: 'Open connections of each health port, shared in the same way.',
   WAYPOST_TRUSTED_PROXIES: {
     text:
       'Networks of proxies whose `X-Forwarded-For` counts, such as `10.0.0.0/8`, separated ' +

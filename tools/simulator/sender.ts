@@ -122,7 +122,8 @@ export class SimulatedSender {
         message: 'refused',
       };
       const stoodStill = this.options.clock.stoodStillSince(exchange.begunAt);
-      exchange.done({ ok: false, error: error ?? refused, durationMs, stoodStill });
+      const excuse = stoodStill ? 'own_fault' : undefined;
+      exchange.done({ ok: false, error: error ?? refused, durationMs, excuse });
     }
   }
 }

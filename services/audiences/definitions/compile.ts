@@ -16,16 +16,11 @@ import {
 /** Compiles audiences and computed traits, once for each version of `config`. */
 
 /** A definition with the data needed to compute it. */
-export interface Definition {
-  id: string;
-  /** increases when the condition, event or sources change; each revision starts from zero */
-  revision: number;
+export interface Definition extends Pick<
+  Audience | ComputedTrait,
+  'id' | 'revision' | 'name' | 'key' | 'source' | 'syncEveryMs'
+> {
   kind: 'audience' | 'computed_trait';
-  name: string;
-  key: string;
-  /** the source of its messages */
-  source: string;
-  syncEveryMs: number;
   history: readonly number[];
   counters: readonly CounterSpec[];
   /** the value that is not sent, since users start with it */

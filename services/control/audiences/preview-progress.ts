@@ -7,14 +7,7 @@ import {
 /** Estimates the size of an audience from samples. Pure. */
 
 /** The sample of one partition. */
-export interface Known {
-  profiles: number;
-  /** sampled profiles, and members among them */
-  known: number;
-  members: number;
-  /** sampled profiles with incomplete data about their events */
-  unsure: number;
-}
+export type Known = Pick<PreviewResult, 'profiles' | 'known' | 'members' | 'unsure'>;
 
 export interface Estimate {
   members: number;

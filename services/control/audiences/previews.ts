@@ -61,10 +61,6 @@ export class Previews {
     private readonly now: () => Date,
     /** whose traits an earlier preview must not show any more */
     private readonly forgotten: Pick<Forgotten, 'wasDeletedSince'>,
-    private readonly waits: { firstFiguresMs: number; heardMs: number } = {
-      firstFiguresMs: FIRST_FIGURES_MS,
-      heardMs: HEARD_MS,
-    },
   ) {}
 
   /**
@@ -176,9 +172,8 @@ export class Previews {
     this.asking.end(preview.question.id, { withdraw: true, nowMs: this.now().getTime() });
   }
 
-  /** Waits for figures up to `firstFiguresMs`, or up to `heardMs` for any sign of a process. */
+  /** Waits for figures up to `FIRST_FIGURES_MS`, or up to `HEARD_MS` for any sign of a process. */
   async #first(preview: Preview): Promise<void> {
-    const { firstFiguresMs, heardMs } = this.waits;
     const wait = (ms: number, enough: () => boolean) =>
       withTimeout(
         ms,
@@ -187,8 +182,10 @@ export class Previews {
           preview.changed();
         }),
       );
-    await wait(firstFiguresMs, () => preview.over || hasFigures(preview.progress));
-    if (!preview.progress.heard) await wait(heardMs - firstFiguresMs, () => preview.progress.heard);
+    await wait(FIRST_FIGURES_MS, () => preview.over || hasFigures(preview.progress));
+    if (!preview.progress.heard) {
+      await wait(HEARD_MS - FIRST_FIGURES_MS, () => preview.progress.heard);
+    }
     preview.changed = () => undefined;
   }
 

@@ -19,14 +19,7 @@ import { type Deletion } from '../history/deletions';
 
 const MAX_MESSAGES = 50_000;
 
-export interface WantedDeletion {
-  users: string[];
-  anonymous: string[];
-  /** null: all */
-  sources: string[] | null;
-  /** the sources that get a message */
-  affected: string[];
-}
+export type WantedDeletion = Pick<Deletion, 'users' | 'anonymous' | 'sources' | 'affected'>;
 
 /**
  * Validates a deletion. It affects sources that are on and have a destination that is on; others

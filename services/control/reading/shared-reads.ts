@@ -13,6 +13,7 @@ const WAIT_MS = 5_000;
 
 interface Kept {
   fetched: Promise<Fetched>;
+  /** by `performance.now()` */
   atMs: number;
   bytes: number;
 }
@@ -24,11 +25,7 @@ export class SharedReads {
   /** fetches that wait for a record, by `keyOf` */
   readonly #waiting = new Map<string, Promise<Fetched>>();
 
-  /** @param steadyMs ms, by a clock that never jumps */
-  constructor(
-    private readonly kafka: Pick<Kafka, 'read'>,
-    private readonly steadyMs: () => number = () => performance.now(),
-  ) {}
+  constructor(private readonly kafka: Pick<Kafka, 'read'>) {}
 
   /**
    * Returns the records from an offset on. `end` is Infinity if they were fetched before, because
@@ -40,7 +37,7 @@ export class SharedReads {
     const key = keyOf(at);
     const known = this.#kept.get(key);
     if (known) return { ...(await known.fetched), end: Infinity };
-    const kept: Kept = { fetched: this.kafka.read(at), atMs: this.steadyMs(), bytes: 0 };
+    const kept: Kept = { fetched: this.kafka.read(at), atMs: performance.now(), bytes: 0 };
     this.#kept.set(key, kept);
     try {
       const fetched = await kept.fetched;
@@ -105,13 +102,13 @@ export class SharedReads {
 
   #keep(key: string, fetched: Fetched): void {
     const bytes = bytesOf(fetched);
-    this.#kept.set(key, { fetched: Promise.resolve(fetched), atMs: this.steadyMs(), bytes });
+    this.#kept.set(key, { fetched: Promise.resolve(fetched), atMs: performance.now(), bytes });
     this.#bytes += bytes;
   }
 
   #drop(): void {
     for (const [key, { atMs }] of this.#kept) {
-      if (this.#bytes <= KEPT_BYTES && this.steadyMs() - atMs < KEPT_MS) return;
+      if (this.#bytes <= KEPT_BYTES && performance.now() - atMs < KEPT_MS) return;
       this.#forget(key);
     }
   }

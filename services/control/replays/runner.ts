@@ -63,12 +63,16 @@ export class Replays {
   /** jobs that begin now, and count as active ones */
   #beginning = 0;
   #stopping = false;
-  #trouble = false;
 
   /** @param options.isOnlyProcess no other process uses the database */
   constructor(private readonly options: ReplayDeps & { isOnlyProcess: boolean }) {
     const everyMs = options.isOnlyProcess ? POLL_ALONE_MS : POLL_EVERY_MS;
-    this.#polling = new Periodic(everyMs, () => this.#pollSafely());
+    this.#polling = new Periodic(
+      everyMs,
+      () => this.poll(),
+      // The history itself reports that its database is away.
+      (error) => options.log.debug({ reason: messageOf(error) }, 'replays.poll_failed'),
+    );
   }
 
   /** Takes over jobs of processes that have ended, now and every few seconds. */
@@ -173,19 +177,6 @@ export class Replays {
     this.#stopping = true;
     await this.#polling.stop();
     await Promise.all([...this.#active.values()].map(({ ended }) => ended));
-  }
-
-  async #pollSafely(): Promise<void> {
-    try {
-      await this.poll();
-      this.#trouble = false;
-    } catch (error) {
-      // The history itself reports that its database is away.
-      if (!this.#trouble) {
-        this.options.log.debug({ reason: messageOf(error) }, 'replays.poll_failed');
-      }
-      this.#trouble = true;
-    }
   }
 
   get #busy(): number {

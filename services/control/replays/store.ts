@@ -171,13 +171,9 @@ export async function saveResults(
   );
 }
 
-interface CountedResults extends Row {
+interface CountedResults extends Row, Omit<JobResults, 'superseded'> {
   /** that name it as their last job */
   named: number;
-  delivered: number;
-  failedAgain: number;
-  attempted: number;
-  held: number;
   cancelled: number;
   /** that have ended */
   settled: number;

@@ -48,12 +48,16 @@ export interface BodyIndexOptions {
 export class BodyIndex {
   readonly handler: Handler<Entry>;
   readonly #owner = randomUUID();
-  readonly #polling = new Periodic(POLL_EVERY_MS, () => this.#pollSafely());
+  readonly #polling: Periodic;
   #maintainedAt = -Infinity;
   #purgedSeq = 0;
-  #trouble = false;
 
   constructor(private readonly options: BodyIndexOptions) {
+    this.#polling = new Periodic(
+      POLL_EVERY_MS,
+      () => this.poll(),
+      (error) => options.log.warn({ reason: messageOf(error) }, 'search.not_kept'),
+    );
     const sinceMs = () => options.now().getTime() - options.retentionMs;
     this.handler = {
       name: SEARCH,
@@ -105,16 +109,6 @@ export class BodyIndex {
   #leads(): Promise<boolean> {
     const lease = { owner: this.#owner, forMs: LEASE_MS };
     return this.options.history.ask((database) => takeLease(database, LEASE, lease));
-  }
-
-  async #pollSafely(): Promise<void> {
-    try {
-      await this.poll();
-      this.#trouble = false;
-    } catch (error) {
-      if (!this.#trouble) this.options.log.warn({ reason: messageOf(error) }, 'search.not_kept');
-      this.#trouble = true;
-    }
   }
 
   async #write(transaction: Transaction, entries: readonly Entry[]): Promise<void> {

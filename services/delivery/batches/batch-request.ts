@@ -20,6 +20,7 @@ import {
   type WebhookSender,
 } from '../destinations/build-request';
 import { type Endpoint } from '../destinations/endpoint';
+import { refusalOf } from '../http/exchange';
 import { type JudgedResponse } from '../http/judge-response';
 import { type Lane } from '../lanes/lane';
 import { type Job, type Refusal } from '../lanes/job';
@@ -263,7 +264,7 @@ export class BatchRequest implements Job {
       members.every(({ owner }) => isPermit(owner.permitNow(endpoint, begun))),
     );
     sendRequest(sender, destination, request, (result) => {
-      if (!result.ok && result.lostPermission) {
+      if (!result.ok && result.excuse === 'unpermitted') {
         this.lane.freePlace(this, this.#now(), { kind: 'withdrawn' });
         for (const { owner } of members) owner.onLeftOut(undefined, endpoint);
         return;
@@ -272,8 +273,8 @@ export class BatchRequest implements Job {
       const nowMs = time.agreedMs();
       const keep = responses.keepOf(endpoint.destinationId, this.urgent, nowMs);
       const batch = judgeBatch(endpoint, result, { size, nowMs, keep });
-      const withheld = !result.ok && !this.urgent && result.withheld;
-      if (!withheld) requestEnded(batch.whole.attempt);
+      const refusal = !this.urgent && refusalOf(result);
+      if (!refusal) requestEnded(batch.whole.attempt);
       if (batch.isUnreadable && !this.isRepeat) {
         this.#sendAgain([members], true);
         this.lane.freePlace(this, this.#now(), batch.signal);
@@ -283,7 +284,7 @@ export class BatchRequest implements Job {
         const judged = batch.ofMember(index);
         const attempt: UrlAttempt = { ...judged.attempt, batch: { id, size, index, first } };
         const traceparent = traces[index] ?? '';
-        if (withheld) owner.onWithheld(withheld, attempt, endpoint);
+        if (refusal) owner.onWithheld(refusal, attempt, endpoint);
         else if (batch.isHalved) owner.onHalved(endpoint, attempt, traceparent);
         else owner.onJudged(endpoint, { ...judged, attempt }, traceparent);
       });

@@ -1,14 +1,11 @@
 import { LinkedList } from '../../../shared/collections/linked-list';
-import { type AddressGuard } from '../../../shared/model/address-guard';
 import { MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
 import { sleep } from '../../../shared/runtime/async';
 import { type RequestClock } from '../clock/stall-clock';
-import { type CertificateWatch } from './certificate-watch';
 import { Connections } from './connections';
 import { Exchange, type ExchangeOwner, type SendRequest, type SendResult } from './exchange';
-import { createConnector } from './guarded-connector';
+import { type ConnectorOptions, createConnector } from './guarded-connector';
 import { createPeerCheck, type PeerCheck } from './peers';
-import { type NameResolver } from './resolver';
 
 /**
  * Sends one POST with undici: without redirects, and with the complete response within the deadline
@@ -21,22 +18,11 @@ import { type NameResolver } from './resolver';
 
 const SWEEP_MS = 100;
 
-export interface SenderOptions {
-  timeoutMs: number;
-  guard: AddressGuard;
-  names: NameResolver;
+export interface SenderOptions extends ConnectorOptions {
   /** stopped by the caller, after `close` */
   clock: RequestClock;
-  /** default: all ports are allowed */
-  isPortAllowed?: (port: number) => boolean;
-  /** the proxies resolve the names of endpoints */
-  proxyResolves?: boolean;
   /** number of connections, in use and idle, beyond which idle ones are closed */
   mostConnections: number;
-  /** receives each TLS handshake: `resumed` if it continued an earlier session */
-  onHandshake?: (resumed: boolean) => void;
-  /** looks at the certificates of servers */
-  certificates?: Pick<CertificateWatch, 'handshake'>;
   /** receives each arrival of bytes that nobody had asked for */
   onUnasked?: () => void;
 }

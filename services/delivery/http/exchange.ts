@@ -1,7 +1,6 @@
 import { type Socket } from 'node:net';
 import { type IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher } from 'undici';
-import { defined } from '../../../shared/collections/defined';
 import { type Phases, type UrlError } from '../../../shared/model/attempt-events';
 import { type Phase } from '../../../shared/model/phases';
 import { type Oddity } from '../../../shared/model/oddities';
@@ -87,19 +86,16 @@ export function headerOf(
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
+/**
+ * Why a failed request says nothing of its endpoint. `own_fault`: this process stood still, or its
+ * proxy failed, and the attempt counts; a refusal: no attempt is spent; `unpermitted`: nothing was
+ * sent, because `isPermitted` returned false.
+ */
+export type Excuse = 'own_fault' | 'unpermitted' | Refusal;
+
 export type SendResult = (
   | { ok: true; response: EndpointResponse }
-  /**
-   * `stoodStill`: this process stalled, so the result says nothing of the endpoint; `withheld`: no
-   * attempt is spent; `lostPermission`: nothing was sent, because `isPermitted` returned false
-   */
-  | {
-      ok: false;
-      error: UrlError;
-      stoodStill?: boolean;
-      withheld?: Refusal;
-      lostPermission?: boolean;
-    }
+  | { ok: false; error: UrlError; excuse?: Excuse | undefined }
 ) & {
   durationMs: number;
   phases?: Phases;
@@ -108,6 +104,11 @@ export type SendResult = (
   /** secrets of this request alone, to be masked in the response */
   masked?: readonly string[];
 };
+
+/** Returns why a request was withheld: then no attempt is spent. */
+export function refusalOf(result: SendResult): Refusal | undefined {
+  return !result.ok && typeof result.excuse === 'object' ? result.excuse : undefined;
+}
 
 // Shared instances: creating a stack trace is expensive (client.ts), and these are never read.
 const TOO_LATE = new Error('the deadline has passed');
@@ -345,29 +346,25 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   }
 
   #failed(error: UrlError): void {
-    const stoodStill = this.clock.stoodStillSince(this.begunAt);
     const { proxy, origin } = this.request;
+    const outage = error.code === 'proxy' ? proxy?.gate.outage(origin) : undefined;
+    const stoodStill = this.clock.stoodStillSince(this.begunAt);
     this.#end({
       ok: false,
       error,
       durationMs: this.#elapsed(),
-      ...defined({
-        stoodStill: stoodStill || undefined,
-        withheld: error.code === 'proxy' && proxy ? proxy.gate.outage(origin) : undefined,
-      }),
+      excuse: outage ?? (stoodStill ? 'own_fault' : undefined),
     });
   }
 
   /** If it is sent a second time, the endpoint may have got it: the attempt counts. */
   #withdraw(): void {
-    const result: SendResult & { ok: false } = {
+    this.#end({
       ok: false,
       error: UNPERMITTED,
       durationMs: this.#elapsed(),
-      stoodStill: true,
-    };
-    if (!this.#resent) result.lostPermission = true;
-    this.#end(result);
+      excuse: this.#resent ? 'own_fault' : 'unpermitted',
+    });
   }
 
   #elapsed(): number {

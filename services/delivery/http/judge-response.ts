@@ -64,7 +64,7 @@ export function judgeResponse(
   if (!result.ok) {
     const { classification, signal } = classifyError(result.error);
     const attempt: UrlAttempt = { ...asSent, outcome: classification, error: result.error };
-    const kind = result.stoodStill ? 'withdrawn' : signal;
+    const kind = result.excuse ? 'withdrawn' : signal;
     return { attempt, classification, retryAfterMs: undefined, signal: { kind } };
   }
   const { response } = result;

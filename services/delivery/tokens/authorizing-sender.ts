@@ -1,4 +1,3 @@
-import { defined } from '../../../shared/collections/defined';
 import { messageOf } from '../../../shared/runtime/errors';
 import { logThrottle } from '../../../shared/runtime/load-limits';
 import { type Log } from '../../../shared/telemetry/log';
@@ -14,8 +13,8 @@ import { readToken, type TokenAnswer, tokenRequest } from './token-request';
  * unchanged. There is one token for each credential in a process.
  *
  * Only webhooks with the same credential wait for a token, at most for the timeout of one request.
- * Without a token nothing is sent: the result is `withheld`, which spends no attempt and says
- * nothing about the endpoint. A 401 of the endpoint is followed by one more request with a new
+ * Without a token nothing is sent: the excuse of the result is a refusal, which spends no attempt
+ * and says nothing about the endpoint. A 401 of the endpoint is followed by one more request with a new
  * token.
  */
 
@@ -200,10 +199,7 @@ export class AuthorizingSender {
         return;
       }
       // After a 401, something was sent: the attempt counts.
-      if (!result.ok && webhook.isSecond) {
-        delete result.lostPermission;
-        delete result.withheld;
-      }
+      if (!result.ok && result.excuse && webhook.isSecond) result.excuse = 'own_fault';
       this.#finish(webhook, result);
     });
   }
@@ -212,13 +208,12 @@ export class AuthorizingSender {
   #withhold(webhook: Webhook, why: string, waitMs: number): void {
     const message = `the token endpoint gave no token: ${why}`;
     const error = { code: 'token' as const, phase: 'token' as const, message };
-    const withheld: Refusal = { reason: 'token', waitMs };
     this.#entries.get(webhook.credentials.key)?.held.add(webhook.credentials.destination);
     this.#finish(webhook, {
       ok: false,
       error,
       durationMs: 0,
-      ...defined({ withheld: !webhook.isSecond ? withheld : undefined }),
+      excuse: webhook.isSecond ? 'own_fault' : { reason: 'token', waitMs },
     });
   }
 

@@ -17,17 +17,8 @@ import {
  */
 
 export interface Shape {
-  /**
-   * containers inside one another, the outermost one included; counting stops one past the limit
-   */
+  /** containers inside one another, the outermost one included */
   depth: number;
-  /** objects and arrays; counting stops one past the limit */
-  containers: number;
-  /**
-   * keys of all objects, counted by their colons (inexact for invalid JSON); counting stops one
-   * past the limit
-   */
-  keys: number;
   /** bytes of the outermost value, from its first bracket to its last */
   bytes: number;
   /** indexes of the items of `batch` that are larger than `itemBytes` */
@@ -43,11 +34,12 @@ const NONE: ReadonlySet<number> = new Set();
 
 export interface JsonLimits {
   depth: number;
+  /** objects and arrays */
   containers: number;
+  /** keys of all objects, counted by their colons (inexact for invalid JSON) */
   keys: number;
   /**
-   * The first keys of a text are not compared. Of those after this number, so many may be different:
-   * a text with more is measured as one with too many keys.
+   * The first keys of a text are not compared. Of those after this number, so many may be different.
    */
   newKeys: number;
   /** most bytes of an item of `batch` */
@@ -55,10 +47,11 @@ export interface JsonLimits {
 }
 
 /**
- * Measures a body. Stops at the first exceeded limit on depth, containers or keys, so that a
- * refusal costs no more than that.
+ * Measures a body.
+ * @returns the first limit on depth, containers or keys that it exceeds: measuring stops there, so
+ *   that a refusal costs no more than that
  */
-export function measureJson(text: Buffer, limits: JsonLimits): Shape {
+export function measureJson(text: Buffer, limits: JsonLimits): Shape | 'too_deep' | 'too_complex' {
   let depth = 0;
   let containers = 0;
   let keys = 0;
@@ -68,7 +61,12 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
   let stringTo = 0;
   let items: Items | undefined;
   let newKeys: NewKeys | undefined;
-  const shape: Shape = { depth: 0, containers: 0, keys: 0, bytes: 0, largeItems: NONE, items: 0 };
+  const shape: Shape = {
+    depth: 0,
+    bytes: 0,
+    largeItems: NONE,
+    items: 0,
+  };
 
   for (let i = 0; i < text.length; i++) {
     switch (text[i] ?? 0) {
@@ -82,9 +80,8 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
       case OPEN_BRACKET:
         if (start < 0) start = i;
         if (++depth > shape.depth) shape.depth = depth;
-        if (depth > limits.depth || ++containers > limits.containers) {
-          return { ...shape, containers, keys };
-        }
+        if (depth > limits.depth) return 'too_deep';
+        if (++containers > limits.containers) return 'too_complex';
         if (depth === BATCH_DEPTH) {
           // The string before the bracket is its key. The last of two equal keys counts, as for the
           // parser.
@@ -94,13 +91,11 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
         }
         break;
       case COLON:
-        if (++keys > limits.keys) return { ...shape, containers, keys };
+        if (++keys > limits.keys) return 'too_complex';
         if (keys > limits.newKeys) {
           newKeys ??= new NewKeys();
           newKeys.add(text, stringFrom, stringTo);
-          if (newKeys.count > limits.newKeys) {
-            return { ...shape, containers, keys: limits.keys + 1 };
-          }
+          if (newKeys.count > limits.newKeys) return 'too_complex';
         }
         break;
       case COMMA:
@@ -120,7 +115,7 @@ export function measureJson(text: Buffer, limits: JsonLimits): Shape {
     }
   }
   shape.bytes = start < 0 ? 0 : end - start;
-  return { ...shape, containers, keys };
+  return shape;
 }
 
 /** Returns the position of the quote that ends a string, or the end of the text. */

@@ -79,8 +79,8 @@ export function* parseBody(
 ): Steps<ParsedRequest | RequestFault> {
   const shape = measureJson(body, SCAN_LIMITS);
   yield;
-  const fault = wholeFault(body, shape);
-  if (fault) return kind === 'batch' ? yield* readBrokenBatch(body, fault, SCAN_LIMITS) : fault;
+  if (typeof shape === 'string') return yield* readUnparsed(body, kind, FAULTS_OF_SHAPE[shape]);
+  if (!isUtf8(body)) return yield* readUnparsed(body, kind, INVALID_ENCODING);
   const text = textOf(body);
   let value: Json;
   try {
@@ -102,29 +102,31 @@ const INVALID_JSON: RequestFault = {
   callCount: 1,
 };
 
-/** Returns why the body cannot be parsed as a whole. Its calls may be readable one by one. */
-function wholeFault(body: Buffer, shape: Shape): RequestFault | undefined {
-  if (shape.depth > MAX_DEPTH) {
-    return {
-      code: 'too_deep',
-      message: `The body may be nested at most ${MAX_DEPTH} levels deep.`,
-    };
-  }
-  if (shape.containers > MAX_CONTAINERS || shape.keys > MAX_KEYS) {
-    return {
-      code: 'too_complex',
-      message:
-        `The body may have at most ${MAX_CONTAINERS} objects and arrays and ${MAX_KEYS} ` +
-        `keys, ${MAX_NEW_KEYS} of them different. Send fewer calls in a request.`,
-    };
-  }
-  if (!isUtf8(body)) {
-    return {
-      code: 'invalid_encoding',
-      message: 'The body has bytes that are not UTF-8. Name its charset in Content-Type.',
-    };
-  }
-  return undefined;
+const INVALID_ENCODING: RequestFault = {
+  code: 'invalid_encoding',
+  message: 'The body has bytes that are not UTF-8. Name its charset in Content-Type.',
+};
+
+const FAULTS_OF_SHAPE: Record<'too_deep' | 'too_complex', RequestFault> = {
+  too_deep: {
+    code: 'too_deep',
+    message: `The body may be nested at most ${MAX_DEPTH} levels deep.`,
+  },
+  too_complex: {
+    code: 'too_complex',
+    message:
+      `The body may have at most ${MAX_CONTAINERS} objects and arrays and ${MAX_KEYS} ` +
+      `keys, ${MAX_NEW_KEYS} of them different. Send fewer calls in a request.`,
+  },
+};
+
+/** Reads a body that cannot be parsed as a whole: its calls may be readable one by one. */
+function* readUnparsed(
+  body: Buffer,
+  kind: CallType | 'batch',
+  fault: RequestFault,
+): Steps<ParsedRequest | RequestFault> {
+  return kind === 'batch' ? yield* readBrokenBatch(body, fault, SCAN_LIMITS) : fault;
 }
 
 function callsIn({ items }: Shape): number {

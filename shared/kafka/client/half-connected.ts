@@ -28,7 +28,8 @@ const brokers = require('kafkajs/src/broker') as { prototype: Broker };
  * requests for the others, so that they count once their connection is open and, with SASL,
  * authenticated. Call it once.
  */
-export function patchHalfConnections({ prototype } = brokers): void {
+export function patchHalfConnections(): void {
+  const { prototype } = brokers;
   const usable = new WeakSet<Broker>();
   const attempts = new WeakMap<Broker, Promise<void>>();
   // eslint-disable-next-line @typescript-eslint/unbound-method -- both are called with their own `this` below

@@ -4,6 +4,7 @@ const { readFileSync } = require('node:fs');
 const process = require('node:process');
 const { clearInterval, setInterval } = require('node:timers');
 const { Analytics } = require('../../../clients/node');
+const everyType = require('../every-type.cjs');
 
 const [, , endpoint, writeKey, userId, count] = process.argv;
 const signalled = new Promise((resolve) => process.once('SIGUSR2', resolve));
@@ -21,24 +22,6 @@ const analytics = new Analytics({
     process.stderr.write(`${messages.length} calls: ${failure.message}\n`);
   },
 });
-
-function everyType() {
-  analytics.identify({ userId, traits: { plan: 'pro' } });
-  analytics.track({ userId, event: 'Order Completed', properties: { total: 9.5, name: 'Zoë' } });
-  analytics.page({ userId, category: 'Docs', name: 'Start', properties: { path: '/' } });
-  analytics.screen({ userId, name: 'Home', properties: { dark: true } });
-  analytics.group({ userId, groupId: 'group-1', traits: { seats: 3 } });
-  analytics.alias({ userId, previousId: `${userId}-before` });
-  analytics.track({ userId, event: 'integrations absent' });
-  analytics.track({ userId, event: 'All false', integrations: { All: false } });
-  analytics.track({
-    userId,
-    event: 'All false, Webhooks true',
-    integrations: { All: false, Webhooks: true },
-  });
-  analytics.track({ userId, event: 'Webhooks false', integrations: { Webhooks: false } });
-  return 10;
-}
 
 async function signal() {
   // Neither a handler of signals nor a promise keeps Node running.
@@ -72,7 +55,7 @@ function peakMemoryKb() {
 }
 
 async function main() {
-  const sent = count ? await counted() : everyType();
+  const sent = count ? await counted() : everyType(analytics, userId);
   await analytics.close({ timeoutMs: 60_000 });
   const peakKb = peakMemoryKb();
   process.stdout.write(`${JSON.stringify({ delivered, failed, peakKb })}\n`);

@@ -1,4 +1,4 @@
-import { waypost } from '../../support/cli';
+import { AT_CONTROL, atControl, playControl, waypost } from '../../support/cli';
 
 /** Commands against an API that a function plays. */
 
@@ -8,28 +8,18 @@ let version = 0;
 beforeEach(() => {
   requests.length = 0;
   version = 0;
-  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
-    const { pathname } = new URL(input);
-    const path = pathname.replace('/api/v1', '');
-    const method = init?.method ?? 'GET';
-    const headers = new Headers(init?.headers);
-    requests.push({ method, path, ifMatch: headers.get('if-match') });
-    if (path === '/alerts') {
-      const alerts = { version: ++version, enabled: true, webhooks: [], email: [] };
-      return Promise.resolve(Response.json(alerts));
-    }
-    if (path.startsWith('/destinations/')) {
-      return Promise.resolve(Response.json({ id: 'dst_1', name: 'Hook' }));
-    }
-    return Promise.resolve(Response.json({ data: [], next: null }));
+  playControl(({ method, path, ifMatch }) => {
+    requests.push({ method, path, ifMatch });
+    if (path === '/alerts') return { version: ++version, enabled: true, webhooks: [], email: [] };
+    return path.startsWith('/destinations/')
+      ? { id: 'dst_1', name: 'Hook' }
+      : { data: [], next: null };
   });
 });
 afterEach(() => jest.restoreAllMocks());
 
-const env = { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' };
-
 test('alerts edit changes only the version that it decided on', async () => {
-  await waypost(['alerts', 'edit', '--failing-for', '10m'], { env });
+  await atControl('alerts', 'edit', '--failing-for', '10m');
   expect(requests.filter(({ path }) => path === '/alerts')).toEqual([
     { method: 'GET', path: '/alerts', ifMatch: null },
     { method: 'PATCH', path: '/alerts', ifMatch: '"1"' },
@@ -38,7 +28,8 @@ test('alerts edit changes only the version that it decided on', async () => {
 
 test('a message for a preview that is no JSON is refused in a sentence', async () => {
   const input = '{"type":';
-  const ran = await waypost(['destinations', 'preview', 'Hook', '--message', '-'], { env, input });
+  const argv = ['destinations', 'preview', 'Hook', '--message', '-'];
+  const ran = await waypost(argv, { env: AT_CONTROL, input });
   expect([ran.code, ran.err]).toEqual([2, expect.stringContaining('--message is not JSON')]);
 });
 
@@ -46,7 +37,7 @@ test.each([
   ['deliveries', 'list'],
   ['notices', 'list'],
 ])('%s %s takes the alerts as a destination', async (...command) => {
-  const ran = await waypost([...command, '--destination', 'alerts'], { env });
+  const ran = await atControl(...command, '--destination', 'alerts');
   expect([ran.code, ran.err]).not.toContain('Unknown destination');
   expect(requests.map(({ path }) => path)).not.toContain('/destinations/alerts');
 });

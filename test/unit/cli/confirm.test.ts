@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { type Command } from 'commander';
 import { createProgram } from '../../../cli/run';
-import { begin, waypost } from '../../support/cli';
+import { AT_CONTROL, atControl, begin, playControl, waypost } from '../../support/cli';
 
 /** Commands that end, delete or replace something, against a control API in this process. */
 
@@ -53,24 +53,18 @@ let requests: number;
 beforeEach(() => {
   changes = [];
   requests = 0;
-  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
-    const path = new URL(input).pathname.replace('/api/v1', '');
+  playControl(({ method, path }) => {
     requests++;
-    if (init?.method !== 'GET') changes.push(`${init?.method} ${path}`);
-    const entry = ENTRIES[path] ?? {};
-    return Promise.resolve(
-      init?.method === 'DELETE' ? new Response(null, { status: 204 }) : Response.json(entry),
-    );
+    if (method !== 'GET') changes.push(`${method} ${path}`);
+    return method === 'DELETE' ? new Response(null, { status: 204 }) : (ENTRIES[path] ?? {});
   });
 });
 afterEach(() => jest.restoreAllMocks());
 
-const env = { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' };
-
 /** Answers the question at a terminal. */
 async function atTerminal(argv: string[], answer: string) {
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
-  const running = begin(argv, { env, stdin });
+  const running = begin(argv, { env: AT_CONTROL, stdin });
   await running.said(/\[y\/N\]/);
   stdin.write(`${answer}\r`);
   return running.ended;
@@ -120,7 +114,7 @@ const argvOf = (text: string) => text.split(' ');
 test.each(DESTRUCTIVE)(
   '%s asks nothing of control and exits with 2 without a terminal and --yes',
   async (text) => {
-    const { code, err } = await waypost(argvOf(text), { env });
+    const { code, err } = await atControl(...argvOf(text));
     expect([code, requests, err]).toEqual([2, 0, expect.stringContaining('add --yes')]);
   },
 );
@@ -136,14 +130,14 @@ test.each(DESTRUCTIVE)('%s acts after a yes, and with --yes', async (text, _, ch
   await atTerminal(argvOf(text), 'y');
   expect(changes).toContain(change);
   changes = [];
-  await waypost([...argvOf(text), '--yes'], { env });
+  await atControl(...argvOf(text), '--yes');
   expect(changes).toContain(change);
 });
 
 test('an import that replaces everything needs --yes without a terminal, and a trial does not', async () => {
   const file = (dry: string[]) =>
     waypost(['import', '-', '--replace', ...dry], {
-      env,
+      env: AT_CONTROL,
       input: JSON.stringify({ format: 'waypost-config', version: 1 }),
     });
   expect([(await file([])).code, requests]).toEqual([2, 0]);
@@ -152,7 +146,7 @@ test('an import that replaces everything needs --yes without a terminal, and a t
 
 test('the end of the input is no answer', async () => {
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
-  const running = begin(['sources', 'delete', 'src_1'], { env, stdin });
+  const running = begin(['sources', 'delete', 'src_1'], { env: AT_CONTROL, stdin });
   await running.said(/\[y\/N\]/);
   stdin.end();
   expect([(await running.ended).code, changes]).toEqual([1, []]);

@@ -1,4 +1,4 @@
-import { begin, waypost } from '../../support/cli';
+import { AT_CONTROL, atControl, begin, playControl } from '../../support/cli';
 
 /** `waypost lookup`, against a control API in this process that answers in pages. */
 
@@ -24,23 +24,16 @@ let asked: Record<string, string>[];
 
 beforeEach(() => {
   asked = [];
-  jest.spyOn(globalThis, 'fetch').mockImplementation((input) => {
-    const { pathname, searchParams } = new URL(input);
-    if (pathname !== '/api/v1/lookup') {
-      const data = pathname.endsWith('/sources')
-        ? [{ id: 'src_shop', name: 'Web shop' }]
-        : [{ id: 'dst_hook', name: 'My hook' }];
-      return Promise.resolve(Response.json({ data, next: null }));
-    }
-    asked.push(Object.fromEntries(searchParams));
-    const answer = answers[Math.min(asked.length, answers.length) - 1]!;
-    return Promise.resolve(answer instanceof Response ? answer : Response.json(answer));
+  playControl(({ path, query }) => {
+    if (path === '/sources') return { data: [{ id: 'src_shop', name: 'Web shop' }], next: null };
+    if (path !== '/lookup') return { data: [{ id: 'dst_hook', name: 'My hook' }], next: null };
+    asked.push(Object.fromEntries(query));
+    return answers[Math.min(asked.length, answers.length) - 1];
   });
 });
 afterEach(() => jest.restoreAllMocks());
 
-const env = { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' };
-const lookup = (...argv: string[]) => waypost(['lookup', ...argv], { env });
+const lookup = (...argv: string[]) => atControl('lookup', ...argv);
 
 test('reads page after page until all that Kafka keeps was searched', async () => {
   answers = [page(['m-3'], 'cursor-1'), page([], 'cursor-2'), page(['m-2', 'm-1'], null)];
@@ -103,7 +96,7 @@ test('a page that cannot be read does not lose what the pages before it had', as
 
 test('Ctrl-C ends the search with what it found', async () => {
   answers = [page(['m-2'], 'cursor-1'), page([], 'cursor-2'), page(['m-1'], null)];
-  const running = begin(['lookup', '--user', 'u-1', '--json'], { env });
+  const running = begin(['lookup', '--user', 'u-1', '--json'], { env: AT_CONTROL });
   const { code, json } = await running.interrupt();
   expect([code, json.map(({ message }) => message)]).toEqual([0, ['m-2']]);
 });

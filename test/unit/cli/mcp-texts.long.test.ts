@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { type Database } from '../../../services/control/history/database';
-import { readParts } from '../../../services/control/history/record-events';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../support/control';
 import { memoryDatabase } from '../../support/database';
@@ -125,7 +124,7 @@ async function fail(source: string, destination: string): Promise<void> {
       urls: [urls[seconds]],
     }),
   );
-  await storeEvents(database, events, await readParts(database));
+  await storeEvents(database, events);
   control.memory.append(
     events.map((event) => ({ topic: 'attempts', key: 'k', value: JSON.stringify(event) })),
   );

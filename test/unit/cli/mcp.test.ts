@@ -4,7 +4,7 @@ import { openApi } from '../../../services/control/app/openapi';
 import { ExactNumber, stringifyJson } from '../../../shared/json/json';
 import { OPERATION_IDS } from '../../../shared/api/access';
 import { type Delivery, operationOf } from '../../../shared/api/operations';
-import { waypost } from '../../support/cli';
+import { AT_CONTROL, playControl, waypost } from '../../support/cli';
 
 /** `waypost mcp` over its standard input and output, against a control API in this process. */
 
@@ -63,38 +63,27 @@ const document = openApi() as unknown as OpenApi;
 const EVERYTHING = { writes: true, admin: true };
 const ALL = ['--allow-writes', '--allow-admin'];
 const requests: string[] = [];
+let lastIfMatch: string | null;
 /** the identity of the token */
 let session: { role: string; rights: string[] | null };
 beforeEach(() => {
   requests.length = 0;
   session = { role: 'admin', rights: null };
-  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
-    const { pathname, search } = new URL(input);
-    const path = pathname.replace('/api/v1', '');
-    if (path === '/session') return Promise.resolve(Response.json(session));
-    if (path === '/openapi.json') return Promise.resolve(Response.json(document));
-    requests.push(
-      `${init?.method ?? 'GET'} ${path}${search}${init?.body == null ? '' : ` ${init.body as string}`}`,
-    );
-    if (path === '/deliveries') {
-      return Promise.resolve(Response.json({ data: [delivery], next: null }));
-    }
-    if (path === '/deliveries/dlv_1') return Promise.resolve(new Response(stringifyJson(delivery)));
-    if (path === '/destinations') {
-      const data = ['Hook', 'crm_hook'].map((name) => ({ id: 'dst_1', name }));
-      return Promise.resolve(Response.json({ data, next: null }));
-    }
-    if (path === '/destinations/dst_1') {
-      return Promise.resolve(Response.json({ id: 'dst_1', name: 'Hook' }));
-    }
-    if (path === '/deliveries/dlv_1/replay') {
-      return Promise.resolve(
-        Response.json({ id: 'dlv_1', replay: 1, status: 'waiting' }, { status: 202 }),
-      );
-    }
-    return Promise.resolve(
-      Response.json({ type: 'urn:waypost:problem:not_found', detail: 'Unknown' }, { status: 404 }),
-    );
+  playControl(({ method, path, query, body, ifMatch }) => {
+    if (path === '/session') return session;
+    if (path === '/openapi.json') return document;
+    const search = query.size > 0 ? `?${query.toString()}` : '';
+    requests.push(`${method} ${path}${search}${body === null ? '' : ` ${body}`}`);
+    lastIfMatch = ifMatch;
+    const data = ['Hook', 'crm_hook'].map((name) => ({ id: 'dst_1', name }));
+    const answers: Record<string, object> = {
+      '/deliveries': { data: [delivery], next: null },
+      '/deliveries/dlv_1': new Response(stringifyJson(delivery)),
+      '/destinations': { data, next: null },
+      '/destinations/dst_1': { id: 'dst_1', name: 'Hook' },
+      '/deliveries/dlv_1/replay': { id: 'dlv_1', replay: 1, status: 'waiting' },
+    };
+    return answers[path];
   });
 });
 afterEach(() => jest.restoreAllMocks());
@@ -130,7 +119,7 @@ async function ask(
     ...methods.map(([method, params], i) => ({ jsonrpc: '2.0', id: i + 1, method, params })),
   ];
   const { code, out } = await waypost(['mcp', ...argv], {
-    env: { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' },
+    env: AT_CONTROL,
     input: lines.map((line) => `${stringifyJson(line)}\n`).join(''),
   });
   expect(code).toBe(0);
@@ -423,8 +412,7 @@ test('a tool sends the body, takes a name as id, and sends the version as If-Mat
     'GET /destinations?limit=200',
     'PATCH /destinations/dst_1 {"paused":true}',
   ]);
-  const [, init] = jest.mocked(globalThis.fetch).mock.calls.at(-1)!;
-  expect(init?.headers).toMatchObject({ 'if-match': '"3"' });
+  expect(lastIfMatch).toBe('"3"');
 });
 
 test('mcp answers a tool that fails with the sentence of the API, and goes on', async () => {

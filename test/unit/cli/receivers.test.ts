@@ -1,5 +1,5 @@
 import { type UrlAttempt } from '../../../shared/model/attempt-events';
-import { waypost } from '../../support/cli';
+import { atControl, playControl } from '../../support/cli';
 
 /** What the command line says of receivers, against a control API in this process. */
 
@@ -22,30 +22,25 @@ let requests: [string, unknown][];
 beforeEach(() => {
   requests = [];
   answers = { 'GET /destinations/dst_1': hook, 'GET /destinations': { data: [hook], next: null } };
-  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
-    const { pathname } = new URL(input);
-    const request = `${init?.method ?? 'GET'} ${pathname.replace('/api/v1', '')}`;
-    const { body } = init ?? {};
-    requests.push([request, typeof body === 'string' ? JSON.parse(body) : undefined]);
-    const answer = answers[request];
-    return Promise.resolve(
-      answer
-        ? Response.json(answer)
-        : Response.json({ type: 'about:blank', detail: `no ${request}` }, { status: 404 }),
-    );
+  playControl(({ method, path, body }) => {
+    const request = `${method} ${path}`;
+    requests.push([request, body === null ? undefined : JSON.parse(body)]);
+    return answers[request];
   });
 });
 afterEach(() => jest.restoreAllMocks());
-
-const run = (...argv: string[]) =>
-  waypost(argv, { env: { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' } });
 
 describe('destinations enable-webhook', () => {
   const ENABLE = 'POST /destinations/dst_1/enable-webhook';
 
   test('switches the URL on by its id, and says how to send again what died', async () => {
     answers[ENABLE] = { lostSince: AT, count: 3 };
-    const { code, out, err } = await run('destinations', 'enable-webhook', 'dst_1', URL_OF_HOOK);
+    const { code, out, err } = await atControl(
+      'destinations',
+      'enable-webhook',
+      'dst_1',
+      URL_OF_HOOK,
+    );
     expect(code).toBe(0);
     expect(requests).toContainEqual([ENABLE, { webhook: 'whk_2' }]);
     expect(out).toMatch(/webhook +whk_2\ndead +3\ndead since +2026-01-01T10:00:00.000Z/);
@@ -59,7 +54,7 @@ describe('destinations enable-webhook', () => {
     ['it was on', { lostSince: null, count: 0 }, /dead +0\n/],
   ])('offers no replay if %s', async (_, answer, said) => {
     answers[ENABLE] = answer;
-    const { code, out, err } = await run('destinations', 'enable-webhook', 'dst_1', 'whk_2');
+    const { code, out, err } = await atControl('destinations', 'enable-webhook', 'dst_1', 'whk_2');
     expect([code, requests.at(-1)]).toEqual([0, [ENABLE, { webhook: 'whk_2' }]]);
     expect(out).toMatch(said);
     expect(out + err).not.toContain('replay');
@@ -67,7 +62,7 @@ describe('destinations enable-webhook', () => {
 
   test('says so if the history is away', async () => {
     answers[ENABLE] = { lostSince: AT, count: null };
-    const { out, err } = await run('destinations', 'enable-webhook', 'dst_1', 'whk_2');
+    const { out, err } = await atControl('destinations', 'enable-webhook', 'dst_1', 'whk_2');
     expect(out).toMatch(/dead +unknown: the history is away\n/);
     expect(out + err).toContain('waypost replay all');
   });
@@ -102,7 +97,7 @@ test('deliveries show says what was odd in a response, and that its status count
     body: { a: 1 },
     attempts: [{ n: 1, replay: 0, at: AT, outcome: 'delivered', urls: [of] }],
   };
-  const { code, out } = await run('deliveries', 'show', 'dlv_1');
+  const { code, out } = await atControl('deliveries', 'show', 'dlv_1');
   expect(code).toBe(0);
   expect(out).toMatch(
     /\nodd in the response to try 1 at \S+: interim, body_cut; its status counts\n/,

@@ -1,6 +1,6 @@
 import { AUDIT_KINDS } from '../../../shared/api/operation';
 import { PLAIN_OPTIONS } from '../../../cli/commands/plain-fields';
-import { waypost } from '../../support/cli';
+import { atControl, playControl } from '../../support/cli';
 
 /** The commands that tables describe, against a control API in this process. */
 
@@ -47,37 +47,22 @@ const PAGES: Record<string, { data: object[]; next: string | null }> = {
 let requests: string[];
 beforeEach(() => {
   requests = [];
-  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
-    const { pathname, searchParams } = new URL(input);
-    const path = pathname.replace('/api/v1', '');
-    const ifMatch = new Headers(init?.headers).get('if-match');
-    requests.push([init?.method, path, searchParams.toString(), ifMatch].filter(Boolean).join(' '));
+  playControl(({ method, path, query, ifMatch }) => {
+    requests.push([method, path, query.toString(), ifMatch].filter(Boolean).join(' '));
     const [, , id] = path.split('/');
-    const entry = sources.find((each) => each.id === id);
     if (id === undefined) {
-      const page = PAGES[[path, searchParams.get('after')].filter(Boolean).join(' ')] ?? {
-        data: [],
-        next: null,
-      };
-      return Promise.resolve(Response.json(page));
-    }
-    if (!entry) {
-      return Promise.resolve(
-        Response.json({ type: 'about:blank', detail: 'Unknown' }, { status: 404 }),
+      return (
+        PAGES[[path, query.get('after')].filter(Boolean).join(' ')] ?? { data: [], next: null }
       );
     }
-    return Promise.resolve(
-      init?.method === 'DELETE' ? new Response(null, { status: 204 }) : Response.json(entry),
-    );
+    const entry = sources.find((each) => each.id === id);
+    return entry && method === 'DELETE' ? new Response(null, { status: 204 }) : entry;
   });
 });
 afterEach(() => jest.restoreAllMocks());
 
-const run = (...argv: string[]) =>
-  waypost(argv, { env: { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' } });
-
 test('a list command without --limit reads every page and prints every row', async () => {
-  const { code, out } = await run('sources', 'list');
+  const { code, out } = await atControl('sources', 'list');
   expect([code, out]).toEqual([
     0,
     'ID     NAME  ON   WRITE KEY\nsrc_1  Site  yes  k\nsrc_2  Twin  yes  k\nsrc_3  Twin  yes  k\n',
@@ -87,7 +72,7 @@ test('a list command without --limit reads every page and prints every row', asy
 
 test('a list with --json does not ask for what only the table shows', async () => {
   PAGES['/destinations'] = { data: [hook], next: null };
-  await run('destinations', 'list', '--json');
+  await atControl('destinations', 'list', '--json');
   expect(requests).toEqual(['GET /destinations limit=200']);
 });
 
@@ -96,35 +81,43 @@ test('a list of sources shows a dash as the write key of an audience, which has 
     data: [{ id: 'src_3', name: 'Members', enabled: true, oldWriteKeys: [] }],
     next: null,
   };
-  const { out } = await run('sources', 'list');
+  const { out } = await atControl('sources', 'list');
   PAGES['/sources second'] = { data: sources.slice(2), next: null };
   expect(out).toMatch(/src_3 +Members +yes +-\n$/);
 });
 
 test('a source for a page is created with a public write key, by --trust browser', async () => {
   const sent: unknown[] = [];
-  jest.spyOn(globalThis, 'fetch').mockImplementation((_, init) => {
-    sent.push(JSON.parse(init?.body as string));
-    return Promise.resolve(Response.json({ ...site, trust: 'browser' }));
+  playControl(({ body }) => {
+    sent.push(JSON.parse(body ?? ''));
+    return { ...site, trust: 'browser' };
   });
-  const { code, out } = await run('sources', 'create', 'Site', '--trust', 'browser');
-  await run('sources', 'create', 'Server');
+  const { code, out } = await atControl('sources', 'create', 'Site', '--trust', 'browser');
+  await atControl('sources', 'create', 'Server');
   expect(sent).toEqual([{ name: 'Site', trust: 'browser' }, { name: 'Server' }]);
   expect([code, out]).toEqual([0, expect.stringMatching(/^trust +browser$/m)]);
-  const wrong = await run('sources', 'create', 'Site', '--trust', 'everybody');
+  const wrong = await atControl('sources', 'create', 'Site', '--trust', 'everybody');
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('server, browser')]);
 });
 
 test('a destination is created and edited with a filter and a time to switch off', async () => {
   const sent: unknown[] = [];
-  jest.spyOn(globalThis, 'fetch').mockImplementation((_, init) => {
-    if (init?.body != null) sent.push(JSON.parse(init.body as string));
-    return Promise.resolve(Response.json({ ...hook, version: 1 }));
+  playControl(({ body }) => {
+    if (body !== null) sent.push(JSON.parse(body));
+    return { ...hook, version: 1 };
   });
   const filter = 'event == "Order Completed"';
   const options = ['--filter', filter, '--switch-off-after', '5d'];
-  await run('destinations', 'create', 'Hook', '--webhook', 'https://a.example/', ...options);
-  await run('destinations', 'edit', 'dst_1', '--filter', 'none', '--switch-off-after', 'default');
+  await atControl('destinations', 'create', 'Hook', '--webhook', 'https://a.example/', ...options);
+  await atControl(
+    'destinations',
+    'edit',
+    'dst_1',
+    '--filter',
+    'none',
+    '--switch-off-after',
+    'default',
+  );
   expect(sent).toMatchObject([
     { filter, switchOffAfter: '5d' },
     { filter: null, switchOffAfter: null },
@@ -132,7 +125,7 @@ test('a destination is created and edited with a filter and a time to switch off
 });
 
 test('a list command sends its filters as parameters and reads no more than --limit', async () => {
-  const { code, out } = await run(
+  const { code, out } = await atControl(
     'audit',
     '--kind',
     'source',
@@ -151,7 +144,9 @@ test('a list command sends its filters as parameters and reads no more than --li
 });
 
 test('a filter that names an entry sends its id', async () => {
-  expect((await run('events', '--source', 'Site', '--rejected')).err).toBe('No recent events.\n');
+  expect((await atControl('events', '--source', 'Site', '--rejected')).err).toBe(
+    'No recent events.\n',
+  );
   expect(requests.at(-1)).toBe('GET /events source=src_1&accepted=false&limit=50');
 });
 
@@ -183,12 +178,16 @@ test.each([
     /-file\.\n$/,
   ],
 ])('the wrong usage %j sends no request and exits with 2', async (argv, why) => {
-  expect(await run(...argv)).toMatchObject({ code: 2, out: '', err: expect.stringMatching(why) });
+  expect(await atControl(...argv)).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringMatching(why),
+  });
   expect(requests).toEqual([]);
 });
 
 test.each(AUDIT_KINDS)('the audit command accepts the kind %s', async (kind) => {
-  expect((await run('audit', '--kind', kind)).code).toBe(0);
+  expect((await atControl('audit', '--kind', kind)).code).toBe(0);
   expect(requests[0]).toBe(`GET /audit kind=${kind}&limit=50`);
 });
 
@@ -218,29 +217,21 @@ test.each([
     budget: {},
     body: {},
   };
-  jest.spyOn(globalThis, 'fetch').mockImplementation((input) => {
-    const path = new URL(input).pathname.replace('/api/v1', '');
-    if (path === '/deliveries/dlv_1') {
-      return Promise.resolve(Response.json({ ...delivery, attempts: [attempt] }));
-    }
-    if (path === '/destinations/dst_1' && destination) {
-      return Promise.resolve(Response.json(destination));
-    }
-    return Promise.resolve(
-      Response.json({ type: 'about:blank', detail: 'Unknown' }, { status: 404 }),
-    );
+  playControl(({ path }) => {
+    if (path === '/deliveries/dlv_1') return { ...delivery, attempts: [attempt] };
+    return path === '/destinations/dst_1' ? destination : undefined;
   });
-  const { code, out } = await run('deliveries', 'show', 'dlv_1');
+  const { code, out } = await atControl('deliveries', 'show', 'dlv_1');
   expect([code, out]).toEqual([0, expect.stringContaining(` ${named}  not called`)]);
 });
 
 test('a delete command finds an entry by name and deletes only the found version', async () => {
-  expect((await run('sources', 'delete', 'Site', '--yes')).out).toBe('deleted  src_1\n');
+  expect((await atControl('sources', 'delete', 'Site', '--yes')).out).toBe('deleted  src_1\n');
   expect(requests.at(-1)).toBe('DELETE /sources/src_1 "7"');
 });
 
 test('a name of several entries is refused with their ids', async () => {
-  expect(await run('sources', 'show', 'Twin')).toMatchObject({
+  expect(await atControl('sources', 'show', 'Twin')).toMatchObject({
     code: 1,
     out: '',
     err: '2 sources are named "Twin". Use an id (src_2, src_3).\n',
@@ -248,19 +239,19 @@ test('a name of several entries is refused with their ids', async () => {
 });
 
 test('an id of an unknown entry without a name is refused without a search', async () => {
-  expect(await run('notices', 'show', 'ntc_9')).toMatchObject({ code: 1, err: 'Unknown.\n' });
+  expect(await atControl('notices', 'show', 'ntc_9')).toMatchObject({ code: 1, err: 'Unknown.\n' });
   expect(requests).toEqual(['GET /notices/ntc_9']);
 });
 
 test('the help of a command without an example shows one with a sample argument', async () => {
-  expect((await run('destinations', 'show', '--help')).out).toContain(
+  expect((await atControl('destinations', 'show', '--help')).out).toContain(
     '$ waypost destinations show "My hook"\n',
   );
-  expect((await run('whoami', '--help')).out).toContain('$ waypost whoami\n');
+  expect((await atControl('whoami', '--help')).out).toContain('$ waypost whoami\n');
 });
 
 test('with --json an error is one JSON object on standard error, as in the API', async () => {
-  const { code, out, err } = await run('notices', 'show', 'ntc_9', '--json');
+  const { code, out, err } = await atControl('notices', 'show', 'ntc_9', '--json');
   expect([code, out, JSON.parse(err)]).toEqual([
     1,
     '',
@@ -288,12 +279,12 @@ test.each([
   'audit',
   'events',
 ])('the noun %s alone lists', async (noun) => {
-  expect((await run(noun, '--json')).code).toBe(0);
+  expect((await atControl(noun, '--json')).code).toBe(0);
   expect(requests[0]).toMatch(/^GET \/[a-z-]+ limit=/);
 });
 
 test('deliveries without a subcommand lists deliveries', async () => {
-  expect((await run('deliveries', '--user', 'u-17', '--limit', '5')).err).toBe(
+  expect((await atControl('deliveries', '--user', 'u-17', '--limit', '5')).err).toBe(
     'No matching deliveries.\n',
   );
   expect(requests).toEqual(['GET /deliveries?user=u-17&limit=5'.replace('?', ' ')]);

@@ -1,7 +1,7 @@
 import { goesOnInShort, goesOnWords, reasonWords } from '../../../cli/explain/goes-on';
 import { type GoesOn } from '../../../shared/api/operations';
 import { CANCEL_REASONS, DEAD_REASONS, DIVERT_REASONS } from '../../../shared/model/reasons';
-import { waypost } from '../../support/cli';
+import { atControl, playControl } from '../../support/cli';
 
 /** `waypost status` and `waypost why`, against a control API in this process. */
 
@@ -121,40 +121,34 @@ const LISTS: Record<string, object[]> = {
 };
 
 beforeEach(() => {
-  jest.spyOn(globalThis, 'fetch').mockImplementation((input) => {
-    const { pathname, searchParams } = new URL(input);
-    const path = pathname.replace('/api/v1', '');
+  playControl(({ path, query }) => {
+    if (path === '/overview') {
+      const ids = query.get('ids');
+      const data = ROWS.filter(({ destination }) => (ids ?? destination) === destination);
+      return { ...sum, data };
+    }
+    if (path === '/deliveries') {
+      const listed = LISTS[`${query.get('destination')} ${query.get('status')}`] ?? [];
+      return { data: listed, next: null };
+    }
+    if (path.endsWith('/health')) return { stateSince: '2026-01-01T10:41:00.000Z' };
+    if (path === '/deliveries/dlv_1') {
+      return {
+        ...LISTS['dst_down held']![0],
+        destination: 'dst_down',
+        budget: { attemptsMade: 1 },
+        replay: 0,
+        attempts: [],
+      };
+    }
     const [, , id] = path.split('/');
-    const ids = searchParams.get('ids');
-    const answer =
-      path === '/overview'
-        ? { ...sum, data: ROWS.filter(({ destination }) => (ids ?? destination) === destination) }
-        : path === '/deliveries'
-          ? {
-              data: LISTS[`${searchParams.get('destination')} ${searchParams.get('status')}`] ?? [],
-              next: null,
-            }
-          : path.endsWith('/health')
-            ? { stateSince: '2026-01-01T10:41:00.000Z' }
-            : path === '/deliveries/dlv_1'
-              ? {
-                  ...LISTS['dst_down held']![0],
-                  destination: 'dst_down',
-                  budget: { attemptsMade: 1 },
-                  replay: 0,
-                  attempts: [],
-                }
-              : { id, name: ROWS.find(({ destination }) => destination === id)?.name };
-    return Promise.resolve(Response.json(answer));
+    return { id, name: ROWS.find(({ destination }) => destination === id)?.name };
   });
 });
 afterEach(() => jest.restoreAllMocks());
 
-const run = (...argv: string[]) =>
-  waypost(argv, { env: { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' } });
-
 test('status names who loses events first, then who waits, and leaves out who fares well', async () => {
-  const { code, out, err } = await run('status');
+  const { code, out, err } = await atControl('status');
   expect(code).toBe(0);
   expect(err).toBe(
     '2 of 3 destinations need attention; 1,370 deliveries wait, 2,279 are dead in 24 h.\n',
@@ -168,7 +162,9 @@ test('status names who loses events first, then who waits, and leaves out who fa
 });
 
 test('status --json has every destination, in the same order', async () => {
-  const [{ destinations }] = (await run('status', '--json')).json as [{ destinations: object[] }];
+  const [{ destinations }] = (await atControl('status', '--json')).json as [
+    { destinations: object[] },
+  ];
   expect(destinations).toMatchObject([
     { id: 'dst_lost', dead: 2_279, why: 'HTTP 410', goesOn: null },
     {
@@ -185,7 +181,7 @@ test('status --json has every destination, in the same order', async () => {
 });
 
 test('status of one destination answers who, since when, why, how many, and when it goes on', async () => {
-  const { out } = await run('status', 'dst_down');
+  const { out } = await atControl('status', 'dst_down');
   expect(out).toMatch(/^destination +Cobalt \(dst_down\)$/m);
   expect(out).toMatch(/^since +2026-01-01T10:41/m);
   expect(out).toMatch(/^why +no response within 5 s$/m);
@@ -196,16 +192,16 @@ test('status of one destination answers who, since when, why, how many, and when
 });
 
 test('status of one destination shows the dead letters that it has counted', async () => {
-  const { out, err } = await run('status', 'dst_lost');
+  const { out, err } = await atControl('status', 'dst_lost');
   expect(out).toMatch(/^dead +2279 since 2025-12-31T12:00:00.000Z$/m);
   expect(err).toContain('--ended-since 2025-12-31T12:00:00.000Z\n');
 });
 
 test('why says in sentences what a delivery waits for', async () => {
-  const { out } = await run('why', 'dlv_1');
+  const { out } = await atControl('why', 'dlv_1');
   expect(out).toContain('Delivery dlv_1 to "Cobalt" is held: its endpoint is failing.');
   expect(out).toContain('It goes on as soon as the endpoint answers');
-  expect((await run('why', 'dlv_1', '--json')).json).toMatchObject([
+  expect((await atControl('why', 'dlv_1', '--json')).json).toMatchObject([
     { id: 'dlv_1', goesOn: { when: 'on_answer' } },
   ]);
 });

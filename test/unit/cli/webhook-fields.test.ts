@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { waypost } from '../../support/cli';
+import { AT_CONTROL, playControl, waypost } from '../../support/cli';
 
 /** What an edit of URLs keeps, against a control API in this process. */
 
@@ -34,14 +34,10 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'waypost-'));
   writeFileSync(join(dir, 'headers'), 'X-New: one\n');
   writeFileSync(join(dir, 'auth'), '{"type": "bearer", "token": "new"}');
-  jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
-    if (init?.method === 'PATCH') {
-      sent.push(JSON.parse(init.body as string) as Record<string, unknown>);
-    }
-    const path = new URL(input).pathname.replace('/api/v1', '');
+  playControl(({ method, path, body }) => {
+    if (method === 'PATCH') sent.push(JSON.parse(body ?? '') as Record<string, unknown>);
     const destination = { id: 'dst_1', name: 'Hook', version: 1, sources, types: null };
-    const body = ANSWERS[path] ?? { ...destination, webhooks: stored };
-    return Promise.resolve(Response.json(body));
+    return ANSWERS[path] ?? { ...destination, webhooks: stored };
   });
 });
 afterEach(() => {
@@ -52,7 +48,7 @@ afterEach(() => {
 const edit = (...argv: string[]) =>
   waypost(['destinations', 'edit', 'dst_1', ...argv], {
     cwd: dir,
-    env: { WAYPOST_URL: 'http://control.test', WAYPOST_TOKEN: 'token' },
+    env: AT_CONTROL,
   });
 
 test('another path at the same origin keeps headers, authentication and TLS settings', async () => {

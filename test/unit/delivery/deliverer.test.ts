@@ -545,7 +545,7 @@ describe('a failing endpoint', () => {
     await story.takeSome(10);
     const error = { code: 'timeout' as const, message: 'late' };
     for (const { answer } of story.open) {
-      answer({ ok: false, error, durationMs: 9_000, stoodStill: true });
+      answer({ ok: false, error, durationMs: 9_000, excuse: 'own_fault' });
     }
     await settle();
     expect(story.waits()).toEqual(
@@ -1156,7 +1156,7 @@ describe('deletions of users', () => {
     ok: false,
     error: { code: 'connection', message: 'not sent' },
     durationMs: 1,
-    lostPermission: true,
+    excuse: 'unpermitted',
   };
 
   test('a call that waits for its connection is cancelled instead of sent', async () => {

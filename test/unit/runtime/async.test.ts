@@ -96,6 +96,21 @@ test('work in turn runs one at a time in its order of calls, also after a failur
   expect(steps).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
 });
 
+test('periodic work that fails goes on, and reports the first of several failures in a row', async () => {
+  const reported: unknown[] = [];
+  const outcomes = ['first', 'second', undefined, 'third'];
+  const periodic = new Periodic(
+    60_000,
+    () => {
+      const failure = outcomes.shift();
+      return failure === undefined ? Promise.resolve() : Promise.reject(new Error(failure));
+    },
+    (error) => reported.push((error as Error).message),
+  );
+  for (let run = 0; run < 4; run++) await periodic.now();
+  expect(reported).toEqual(['first', 'third']);
+});
+
 test('the end of periodic work waits for the current run, then runs it a last time', async () => {
   const steps: number[] = [];
   let runs = 0;

@@ -1,6 +1,6 @@
 import { mostConnections } from '../../../services/delivery/tuning';
 import { budgetsOf } from '../../../services/ingest/admission';
-import { limitsOfService, openFilesOf } from '../../../shared/runtime/process-limits';
+import { coresOf, limitsOfService, openFilesOf } from '../../../shared/runtime/process-limits';
 
 test('the limit of open files is read from the limits of the process', () => {
   const limits =
@@ -29,4 +29,13 @@ test('in one process, clients of ingest leave files to delivery, and both leave 
 
 test('each in a process of its own has nearly all files', () => {
   expect(connectionsOf(4_096, false)).toMatchObject({ ingest: 3_896, delivery: 3_896 });
+});
+
+test.each([
+  ['50000 100000\n', 0.5],
+  ['200000 100000\n', 2],
+  ['max 100000\n', Infinity],
+  ['', Infinity],
+])('a limit of %j allows %d cores', (text, cores) => {
+  expect(coresOf(text)).toBe(cores);
 });

@@ -1,5 +1,4 @@
 import { type Database } from '../../../../services/control/history/database';
-import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { parseNotes } from '../../../../services/control/history/audit';
 import { type DeliveryEvent, filterDigest } from '../../../../shared/model/attempt-events';
@@ -466,7 +465,7 @@ test('dead letters that were replayed in the meantime raise no alert', async () 
   record(...died.slice(1));
   await look(5);
   isHistoryRead = true;
-  await storeEvents(database, [...died, delivered(died[1]!)], await readParts(database));
+  await storeEvents(database, [...died, delivered(died[1]!)]);
   await look(601);
   expect(sent().map(({ body }) => body.data.deadLetters as number)).toEqual([1, 1]);
   record(aDeath({ delivery: 'dead_4', destination: id, acceptedAt: at(0), at: at(602) }));
@@ -488,8 +487,7 @@ describe('a notice about dead letters', () => {
     events.map(({ delivery, destination }) =>
       anEvent({ delivery, destination, acceptedAt: at(0), replay: 1, at: at(seconds) }),
     );
-  const store = async (...events: DeliveryEvent[]) =>
-    storeEvents(database, events, await readParts(database));
+  const store = (...events: DeliveryEvent[]) => storeEvents(database, events);
   const open = async () => (await get('/notices?open=true')).data as Json[];
   beforeEach(async () => {
     await database.query('delete from waypost.deliveries');
@@ -570,7 +568,7 @@ test('a failing notice counts the deliveries that wait, and is shown before its 
   const id = await makeDestination();
   const events = [fails(id, 0), fails(id, 301)];
   record(...events);
-  await storeEvents(database, events, await readParts(database));
+  await storeEvents(database, events);
   await look(301);
   expect((await get('/notices')).data).toMatchObject([
     {
@@ -641,7 +639,7 @@ describe('a delivery that reaches only some URLs', () => {
     const id = await makeDestination();
     record(partly(id, 1));
     isHistoryRead = true;
-    await storeEvents(database, [succeeds(id, 1)], await readParts(database));
+    await storeEvents(database, [succeeds(id, 1)]);
     await look(10);
     expect(sent()).toEqual([]);
   });
@@ -681,7 +679,7 @@ describe('a URL whose receiver wants nothing more', () => {
         data: { destination: id, webhook, since: at(10), error },
       },
     ]);
-    await storeEvents(database, [died(id, 11), died(id, 20)], await readParts(database));
+    await storeEvents(database, [died(id, 11), died(id, 20)]);
     const operator = await control.as('operator');
     const enabled = await operator('post', `/destinations/${id}/enable-webhook`).send({ webhook });
     expect([enabled.status, enabled.body]).toEqual([200, { lostSince: at(6), count: 2 }]);
@@ -698,7 +696,7 @@ describe('a URL whose receiver wants nothing more', () => {
     const { id: webhook } = await webhookOf(id);
     // Delivery has stopped, and control has not read so yet.
     expect((await enable(id, webhook)).body).toEqual({ lostSince: null, count: 0 });
-    await storeEvents(database, [died(id, 9)], await readParts(database));
+    await storeEvents(database, [died(id, 9)]);
     expect((await enable(id, webhook)).body).toEqual({ lostSince: at(4), count: 1 });
     disabled(id, webhook, 10);
     disabled(id, 'whk_none', 10);

@@ -5,7 +5,6 @@ import { operationOf, RESPONSES } from '../../../../shared/api/operations';
 import { addNotices } from '../../../../services/control/alerts/store';
 import { recordDeletion } from '../../../../services/control/history/deletions';
 import { type Database } from '../../../../services/control/history/database';
-import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { addJob } from '../../../../services/control/replays/store';
 import { type Job, newJob } from '../../../../services/control/replays/job';
@@ -32,7 +31,7 @@ beforeAll(async () => {
     affected: [],
     messages: 0,
   });
-  await storeEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })], []);
+  await storeEvents(database, [aFailure(), aFailure({ n: 2, hop: 1, at: at(20) })]);
 });
 afterAll(() => database.close());
 afterEach(async () => {
@@ -58,11 +57,7 @@ beforeEach(async () => {
   await database.query(`delete from waypost.deliveries where id in ('dlv_2', 'dlv_3')`);
   const held = { topic: 'webhooks', partition: 0, offset: 0 };
   const waiting = aFailure({ ...about, delivery: 'dlv_3' });
-  await storeEvents(
-    database,
-    [aDeath({ ...about, record: held }), waiting],
-    await readParts(database),
-  );
+  await storeEvents(database, [aDeath({ ...about, record: held }), waiting]);
   const headers = encodeDelivery({ ...DELIVERY, id: 'dlv_2', destinationId: about.destination });
   control.memory.append([{ topic: 'webhooks', key: 'k', value: '{}', headers }]);
   ids = {

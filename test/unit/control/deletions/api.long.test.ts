@@ -2,7 +2,6 @@ import { type Database } from '../../../../services/control/history/database';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { Forgotten } from '../../../../services/control/history/deletions';
 import { accessTo } from '../../../../shared/api/access';
-import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { AppError } from '../../../../shared/runtime/errors';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
@@ -174,7 +173,6 @@ test("a deletion removes the users' rows of the named sources", async () => {
   await storeEvents(
     database,
     about.map((each) => anEvent(each)),
-    await readParts(database),
   );
   const left = async () =>
     ((await control.get('/deliveries')).data as { id: string }[]).map(({ id }) => id).sort();
@@ -209,7 +207,7 @@ test('a deletion of visitors sends messages and removes their rows without a use
     anEvent({ delivery: 'd2', source, userId: 'visitor' }),
     { ...anonymous, delivery: 'd3', anonymousId: 'lee' },
   ];
-  await storeEvents(database, [anonymous, ...others], await readParts(database));
+  await storeEvents(database, [anonymous, ...others]);
   const answer = await post({ anonymousIds: ['visitor'] });
   expect(answer.body).toMatchObject({
     users: 0,

@@ -7,7 +7,6 @@ import {
   parseVersion,
   recordVersions,
 } from '../../../../services/control/history/destination-versions';
-import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { defined } from '../../../../shared/collections/defined';
 import { type OpenRecord } from '../../../../shared/kafka/port';
@@ -32,8 +31,7 @@ beforeEach(async () => {
     await database.query(`delete from waypost.${table}`);
   }
 });
-const record = async (...events: DeliveryEvent[]) =>
-  storeEvents(database, events, await readParts(database));
+const record = (...events: DeliveryEvent[]) => storeEvents(database, events);
 const get = (path: string) => control.get(path);
 
 describe('GET /deliveries', () => {

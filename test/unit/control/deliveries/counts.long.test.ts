@@ -1,6 +1,5 @@
 import { type Database } from '../../../../services/control/history/database';
 import { recordAudit } from '../../../../services/control/history/audit';
-import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { MOST_COUNTED } from '../../../../shared/api/operation';
 import { ALERTS_ID } from '../../../../shared/model/config';
@@ -29,7 +28,7 @@ beforeAll(async () => {
     aDeath({ delivery: 'dlv_4', acceptedAt: at(3), at: at(60) }),
     aDeath({ delivery: 'dlv_5', acceptedAt: at(4), at: at(120) }),
   ];
-  await storeEvents(database, events, await readParts(database));
+  await storeEvents(database, events);
 });
 afterAll(() => database.close());
 
@@ -100,7 +99,7 @@ test('test sends and alerts are no traffic, and a list of what is counted leaves
     anEvent({ delivery: 'dlv_test', destination: 'dst_tested', test: true }),
     anEvent({ delivery: 'dlv_alert', destination: ALERTS_ID }),
   ];
-  await storeEvents(database, events, await readParts(database));
+  await storeEvents(database, events);
   const found = async (query: string) => {
     const { data } = await get(`/deliveries?limit=5&${query}`);
     return (data as { id: string }[]).map(({ id }) => id).toSorted();
@@ -148,7 +147,7 @@ test('a delivery by a clock behind that of ingest is listed where it is counted'
     acceptedAt: at(200),
     at: at(199),
   });
-  await storeEvents(database, [early], await readParts(database));
+  await storeEvents(database, [early]);
   const { data } = await get(
     `/deliveries?destination=dst_early&endedSince=${at(199)}&endedUntil=${at(200)}`,
   );

@@ -1,5 +1,4 @@
 import { type Database } from '../../../../services/control/history/database';
-import { readParts } from '../../../../services/control/history/record-events';
 import { addEventNames } from '../../../../services/control/sources/store';
 import { storeEvidence } from '../../../../services/control/health/store';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
@@ -27,7 +26,7 @@ beforeAll(async () => {
     aDeath({ delivery: `dlv_${String(n)}`, destination: ids['Alpha 2']!, at: at(n) });
   const waits = aFailure({ delivery: 'dlv_w', destination: ids.Beta!, nextAttemptAt: at(90) });
   const events = [lost(1), lost(2), waits, anEvent({ delivery: 'dlv_d', destination: ids.äther! })];
-  await storeEvents(database, events, await readParts(database));
+  await storeEvents(database, events);
   await database.transaction((queries) =>
     storeEvidence(queries, [{ kind: 'ok', destination: ids.äther!, at: Date.parse(at(9)) }]),
   );

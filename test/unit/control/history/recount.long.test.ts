@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { readParts } from '../../../../services/control/history/record-events';
 import { keepCounts } from '../../../../services/control/history/stored-counts';
 import { storeEvents } from '../../../support/store-events';
 import { DELIVERY_STATUSES, findsStatus } from '../../../../shared/model/reasons';
@@ -52,7 +51,7 @@ test.each(seedRanges(fewerCases(25), 5))(
         await database.query('delete from waypost.counts');
         await database.query('update waypost.counted set minutes_from = 0, hours_to = 0');
         for (const [i, batch] of batches.entries()) {
-          await storeEvents(database, batch, await readParts(database));
+          await storeEvents(database, batch);
           // The minutes of a part of the events are in their hours when the others come.
           const nowMs = Date.parse(at((3_600 * i) / batches.length));
           await keepCounts(database, { sinceMs: 0, maxBytes: 1e12 }, nowMs);

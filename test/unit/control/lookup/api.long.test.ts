@@ -1,6 +1,5 @@
 import { type Database } from '../../../../services/control/history/database';
 import { recordDeletion } from '../../../../services/control/history/deletions';
-import { readParts } from '../../../../services/control/history/record-events';
 import { FORMAT_HEADER } from '../../../../shared/model/record-format';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { dropDeliveries, memoryDatabase } from '../../../support/database';
@@ -61,7 +60,7 @@ test('a message names what became of it at each destination of its source', asyn
     aWait({ ...of, delivery: 'd-2', destination: waits, reason: 'circuit_open' }),
     aDeath({ ...of, delivery: 'd-3', destination: died, reason: 'window_closed' }),
   ];
-  await storeEvents(database, events, await readParts(database));
+  await storeEvents(database, events);
 
   const { body } = await lookUp('message=m-1').expect(200);
   expect(body).toMatchObject({

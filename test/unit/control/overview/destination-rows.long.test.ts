@@ -1,7 +1,6 @@
 import { listOf } from '../../../../console/src/lib/series';
 import { ALERTS_ID, type Destination } from '../../../../shared/model/config';
 import { MOST_OVERVIEW_ROWS } from '../../../../shared/api/operation';
-import { readParts } from '../../../../services/control/history/record-events';
 import { shownOf } from '../../../../services/control/overview/destination-rows';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { controlUnderTest } from '../../../support/control';
@@ -114,7 +113,7 @@ test('each figure of the overview leads to a list of as many deliveries', async 
     aWait(own(3 * HOUR, 3 * HOUR + 60, { test: true })),
     anEvent(own(3 * HOUR, 3 * HOUR + 60, { destination: ALERTS_ID })),
   ];
-  await storeEvents(database, events, await readParts(database));
+  await storeEvents(database, events);
   control.clock.now = new Date(at(4 * HOUR));
   const get = (path: string) => control.get(path);
   const { since, totals, open, data } = await get(`/overview?since=${at(3 * HOUR)}`);

@@ -1,6 +1,5 @@
 import { type Database } from '../../../../services/control/history/database';
 import { readReplay } from '../../../../services/control/replays/job';
-import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery } from '../../../../shared/model/delivery';
@@ -26,8 +25,7 @@ beforeEach(async () => {
   await database.query('delete from waypost.deletions');
   destination = (await control.destination({ enabled: true })).id;
 });
-const record = async (...events: DeliveryEvent[]) =>
-  storeEvents(database, events, await readParts(database));
+const record = (...events: DeliveryEvent[]) => storeEvents(database, events);
 
 /** Creates dead letters and their rows in the history. */
 async function bury(count: number, prefix = 'dlv', userId?: string) {

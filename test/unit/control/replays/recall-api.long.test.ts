@@ -1,5 +1,4 @@
 import { type Database } from '../../../../services/control/history/database';
-import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { decodeDelivery, encodeDelivery, urlHash } from '../../../../shared/model/delivery';
@@ -44,8 +43,7 @@ async function begin(): Promise<void> {
   ({ id: destination, webhooks } = await control.destination({ webhooks: urls, enabled: true }));
 }
 
-const record = async (...events: DeliveryEvent[]) =>
-  storeEvents(database, events, await readParts(database));
+const record = (...events: DeliveryEvent[]) => storeEvents(database, events);
 const post = (path: string, body: object = {}) => control.call('post', path).send(body);
 const asked = () =>
   control.memory

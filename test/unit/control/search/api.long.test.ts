@@ -1,5 +1,4 @@
 import { type Database, type Param, type Row } from '../../../../services/control/history/database';
-import { readParts } from '../../../../services/control/history/record-events';
 import { storeEvents } from '../../../support/store-events';
 import { entriesOf, unpack } from '../../../../services/control/search/chunk';
 import { coverageOf } from '../../../../services/control/search/store';
@@ -56,7 +55,7 @@ async function sent({
     userId,
     acceptedAt: new Date(acceptedAt).toISOString(),
   };
-  await storeEvents(database, [dead ? aFailure(about) : anEvent(about)], await readParts(database));
+  await storeEvents(database, [dead ? aFailure(about) : anEvent(about)]);
 }
 
 /** Reads new records, and drops the texts of deleted users and old ones. */

@@ -331,7 +331,7 @@ class DeliveryProcess {
     if (this.isDead) return;
     if (request.isPermitted?.() === false) {
       const error = { code: 'connection' as const, message: 'not sent' };
-      done({ ok: false, durationMs: 0, error, lostPermission: true });
+      done({ ok: false, durationMs: 0, error, excuse: 'unpermitted' });
       return;
     }
     const post = this.world.post(request);

@@ -82,7 +82,7 @@ test('a request that lost its permission while it waited for its connection is n
   await post('/');
   expect(await post('/wait', { isPermitted: () => false })).toMatchObject({
     ok: false,
-    lostPermission: true,
+    excuse: 'unpermitted',
   });
   const held = post('/wait');
   expect(await post('/wait', { isPermitted: () => false })).toMatchObject({ ok: false });
@@ -194,9 +194,13 @@ test('a deadline that passes during a standstill is marked as such', async () =>
   const answer = post('/wait');
   await eventually(() => expect(waiting).toHaveLength(1));
   standStill(600);
-  expect(await answer).toMatchObject({ ok: false, error: { code: 'timeout' }, stoodStill: true });
+  expect(await answer).toMatchObject({
+    ok: false,
+    error: { code: 'timeout' },
+    excuse: 'own_fault',
+  });
 });
 
 test('a deadline that passes while the process runs counts against the endpoint', async () => {
-  expect(await post('/wait')).not.toHaveProperty('stoodStill');
+  expect(await post('/wait')).toMatchObject({ ok: false, excuse: undefined });
 });

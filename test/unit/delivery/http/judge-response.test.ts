@@ -74,7 +74,7 @@ describe('the signal of a result', () => {
         ok: false,
         error: { code, message: '' },
         durationMs: 9_000,
-        stoodStill: true,
+        excuse: 'own_fault',
       };
       const { signal, classification, attempt } = judgeResponse(ENDPOINT, result, CONTEXT);
       expect([signal, classification, attempt.error?.code]).toEqual([

@@ -1,5 +1,9 @@
 import pino from 'pino';
-import { type SendRequest, type SendResult } from '../../../../services/delivery/http/exchange';
+import {
+  type Excuse,
+  type SendRequest,
+  type SendResult,
+} from '../../../../services/delivery/http/exchange';
 import { judgeResponse } from '../../../../services/delivery/http/judge-response';
 import { AuthorizingSender } from '../../../../services/delivery/tokens/authorizing-sender';
 import { clientCredentials } from '../../../../services/delivery/http/client-credentials';
@@ -199,7 +203,7 @@ test.each<[string, SendResult, string]>([
           phase: 'token',
           message: `the token endpoint gave no token: ${why}`,
         },
-        withheld: { reason: 'token', waitMs: 0 },
+        excuse: { reason: 'token', waitMs: 0 },
       },
     ]);
     expect(JSON.parse(logged[0]!)).toMatchObject({
@@ -213,7 +217,7 @@ test.each<[string, SendResult, string]>([
     expect(sender.held(credentials())).toEqual({ reason: 'token', waitMs: 490 });
     const next = post();
     await turn();
-    expect([next, waiting()]).toMatchObject([[{ withheld: { waitMs: 490 } }], []]);
+    expect([next, waiting()]).toMatchObject([[{ excuse: { waitMs: 490 } }], []]);
     now = 1_500;
     expect(sender.held(credentials())).toBeUndefined();
     const probe = post();
@@ -313,37 +317,35 @@ test('a 401 without a new token spends the attempt and is retried', () => {
   answer('login', tokenOf('planted-a'));
   answer('shop', answered(401, ''));
   answer('login', answered(500, ''));
-  expect(results).toMatchObject([{ ok: false, error: { code: 'token' } }]);
-  expect(results[0]).not.toHaveProperty('withheld');
+  expect(results).toMatchObject([{ ok: false, error: { code: 'token' }, excuse: 'own_fault' }]);
   const asked = { id: 'whk', origin: 'https://shop.example', destinationVersion: 1, secrets: [] };
   const judged = judgeResponse(asked, results[0]!, { nowMs: 0, keep: () => true });
   expect(judged).toMatchObject({ classification: 'retry', signal: { kind: 'withdrawn' } });
 });
 
-test('a webhook that is not sent a second time after a 401 spends the attempt', () => {
-  const unsent: SendResult = {
-    ok: false,
-    durationMs: 1,
-    error: { code: 'proxy', message: 'it was not sent' },
-    stoodStill: true,
-    lostPermission: true,
-    withheld: { reason: 'proxy', waitMs: 1_000 },
-  };
-  const isPermitted = () => false;
-  const results = post(credentials(), { isPermitted });
-  const asked = answer('login', tokenOf('planted-a'));
-  // A token may be requested however late.
-  expect(asked).not.toHaveProperty('isPermitted');
-  expect(answer('shop', { ...unsent })).toMatchObject({ isPermitted });
-  expect(results).toMatchObject([{ lostPermission: true, withheld: { reason: 'proxy' } }]);
-  const again = post();
-  answer('shop', answered(401, ''));
-  answer('login', tokenOf('planted-b'));
-  answer('shop', { ...unsent });
-  expect(again).toMatchObject([{ ok: false, stoodStill: true }]);
-  expect(again[0]).not.toHaveProperty('lostPermission');
-  expect(again[0]).not.toHaveProperty('withheld');
-});
+test.each<Excuse>(['unpermitted', { reason: 'proxy', waitMs: 1_000 }])(
+  'a webhook that is not sent a second time after a 401 spends the attempt (%j)',
+  (excuse) => {
+    const unsent: SendResult = {
+      ok: false,
+      durationMs: 1,
+      error: { code: 'proxy', message: 'it was not sent' },
+      excuse,
+    };
+    const isPermitted = () => false;
+    const results = post(credentials(), { isPermitted });
+    const asked = answer('login', tokenOf('planted-a'));
+    // A token may be requested however late.
+    expect(asked).not.toHaveProperty('isPermitted');
+    expect(answer('shop', { ...unsent })).toMatchObject({ isPermitted });
+    expect(results).toMatchObject([{ excuse }]);
+    const again = post();
+    answer('shop', answered(401, ''));
+    answer('login', tokenOf('planted-b'));
+    answer('shop', { ...unsent });
+    expect(again).toMatchObject([{ ok: false, excuse: 'own_fault' }]);
+  },
+);
 
 test('a response that repeats the token is stored without it', () => {
   const results = post();
