@@ -84,7 +84,7 @@ runService(
       lingerMs: Math.min(DIVERT_LINGER_MS, Math.min(...tiersMs) / 10),
     });
     onStop(() => Promise.all([producer.close(1_000), divertProducer.close(1_000)]));
-    const clock = new StallClock(systemClock, readProcessLimits().cores);
+    const clock = new StallClock(systemClock, limits.cores);
     onStop(() => clock.stop());
     const sender = openSender({ settings, limits, clock, producer });
     const proxies = new Proxies({

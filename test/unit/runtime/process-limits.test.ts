@@ -15,7 +15,8 @@ test('the limit of open files is read from the limits of the process', () => {
 
 /** Most connections of ingest and delivery, and the files that they leave to all else. */
 function connectionsOf(openFiles: number, isShared: boolean) {
-  const limits = limitsOfService({ memoryBytes: 4e9, openFiles }, isShared);
+  const ofProcess = { memoryBytes: 4e9, openFiles, cores: 2 };
+  const limits = limitsOfService(ofProcess, isShared);
   const { connections: ingest } = budgetsOf({ limit: 4e9, heap: 2e9, openFiles: limits.openFiles });
   const delivery = mostConnections(limits);
   return { ingest, delivery, rest: openFiles - ingest - delivery };

@@ -6,7 +6,11 @@ const context = () =>
   createContext({
     name: 'router',
     settings: loadSettings({}),
-    limits: { memoryBytes: 1e9, openFiles: Infinity },
+    limits: {
+      memoryBytes: 1e9,
+      openFiles: Infinity,
+      cores: Infinity,
+    },
     healths: new Map(),
     log: createLog('test', 'silent'),
     onFatal: (error) => {

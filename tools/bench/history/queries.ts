@@ -134,7 +134,7 @@ function countQuestions(
 ): Record<string, Ask> {
   const page = Array.from({ length: 50 }, (_, i) => `dst_${String(i)}`);
   return {
-    'overview: what is under way': () => openDeliveries(database),
+    'overview: what is under way': () => openDeliveries(database, []),
     'overview: counts of a day': () => countsBetween(database, day, page),
     'overview: a day in steps': () =>
       countsInSteps(database, { ...day, stepMs: 300_000, destination: undefined }),
