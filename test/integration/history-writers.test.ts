@@ -1,6 +1,7 @@
 import { type Database, type Transaction } from '../../services/control/history/database';
 import { newNotice } from '../../services/control/alerts/notice';
 import { acknowledgeAll, storeDecision } from '../../services/control/alerts/store';
+import { recordDeletion } from '../../services/control/history/deletions';
 import { migrate } from '../../services/control/history/schema';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type TablePartition } from '../../services/control/history/table-partitions';
@@ -130,6 +131,75 @@ test('two processes both write a delivery that exists and one that does not', as
   thaw();
   await Promise.all(writes);
   expect(await made()).toEqual(['known 2', 'new 2']);
+});
+
+const aDeletion = (id: string, user: string, visitor: string) => ({
+  id,
+  at: Date.now(),
+  users: [user],
+  anonymous: [visitor],
+  sources: null,
+  affected: [],
+  messages: 0,
+});
+
+test('a deletion of very many rows takes longer than queries may', async () => {
+  await storeEvents(one, [aFailure({ delivery: 'ann', userId: 'ann' })], parts);
+  const limitMs = 50;
+  const hurried: Database = {
+    ...other,
+    transaction: (work) =>
+      other.transaction(async (transaction) => {
+        await transaction.query(`set local statement_timeout = ${String(limitMs)}`);
+        return work(transaction);
+      }),
+  };
+  const undo = await holding((transaction) =>
+    transaction.query(`select 1 from waypost.deliveries where id = 'ann' for update`),
+  );
+  const deletion = recordDeletion(hurried, aDeletion('del_1', 'ann', 'v1'));
+  const isLate = eventually(async () => {
+    const [late] = await watch.query(
+      `select 1 from pg_stat_activity where wait_event_type = 'Lock'
+       and clock_timestamp() - query_start > interval '${String(2 * limitMs)} ms'`,
+    );
+    expect(late).toBeDefined();
+  });
+  await Promise.race([isLate, deletion]).finally(undo);
+  expect(await deletion).toBe(1);
+});
+
+test('two deletions whose users and visitors have the same rows both remove them', async () => {
+  await storeEvents(
+    one,
+    [
+      aFailure({ delivery: 'ann', userId: 'ann', anonymousId: 'v2' }),
+      aFailure({ delivery: 'bob', userId: 'bob', anonymousId: 'v1' }),
+    ],
+    parts,
+  );
+  const { freeze, frozen, thaw } = freezer();
+  const pausing: Database = {
+    ...one,
+    transaction: (work) =>
+      one.transaction((transaction) =>
+        work({
+          ...transaction,
+          query: async (sql, params) => {
+            if (sql.includes('anonymous_id in')) await freeze();
+            return transaction.query(sql, params);
+          },
+        }),
+      ),
+  };
+  const deletions = [recordDeletion(pausing, aDeletion('del_1', 'ann', 'v1'))];
+  await frozen;
+  deletions.push(recordDeletion(other, aDeletion('del_2', 'bob', 'v2')));
+  await waiting(1);
+  thaw();
+  const rows = await Promise.all(deletions);
+  expect(rows[0]! + rows[1]!).toBe(2);
+  expect(await made()).toEqual(['known 1']);
 });
 
 test('notices are acknowledged while alerts end them in another order', async () => {

@@ -28,6 +28,9 @@ export interface Database extends Queries {
   close(): Promise<void>;
 }
 
+/** SQL, within a transaction: work on many rows may take longer than the timeout of queries. */
+export const UNHURRIED = 'set local statement_timeout = 0';
+
 export interface Asking {
   /** @throws Problem `unavailable` while the database cannot be used */
   ask<T>(work: (database: Database) => Promise<T>): Promise<T>;

@@ -1,6 +1,6 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { DELETIONS_KEPT_MS, DeletedUsers } from '../../../shared/model/deletion';
-import { databaseJson, type Database, type Queries, type Row } from './database';
+import { databaseJson, type Database, type Queries, type Row, UNHURRIED } from './database';
 import { storedId } from './stored-id';
 
 /**
@@ -28,7 +28,13 @@ export interface Deletion {
  */
 export async function recordDeletion(database: Database, deletion: Deletion): Promise<number> {
   const { id, at, users, anonymous, sources, affected, messages } = deletion;
-  return database.transaction(async ({ query }) => {
+  return database.transaction(async ({ kind, query }) => {
+    // A user may have millions of rows.
+    await query(UNHURRIED);
+    // Two deletions may find the same rows in another order, and would wait for each other.
+    if (kind === 'server') {
+      await query('lock table waypost.deletions in share row exclusive mode');
+    }
     // With a new number, so that every process reads the later time.
     await query('delete from waypost.deletions where id = $1', [id]);
     await query(

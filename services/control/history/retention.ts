@@ -6,7 +6,7 @@ import { thinSyncs } from './syncs';
 import { dropVersions } from './destination-versions';
 import { type Forgotten } from './deletions';
 import { bytesForCounts, bytesOfCounts, keepCounts } from './stored-counts';
-import { type Database, faultOf, type Row, type Transaction } from './database';
+import { type Database, faultOf, type Row, type Transaction, UNHURRIED } from './database';
 import { takeLease } from './leases';
 import {
   indexing,
@@ -33,9 +33,6 @@ export interface Retention {
  * (embedded only).
  */
 const VACUUM_AFTER_ROWS = 20_000;
-
-/** Work on a large partition may take longer than the statement timeout of queries. */
-const UNHURRIED = 'set local statement_timeout = 0';
 
 /** Longer than a year, because questions about a change come late. */
 const AUDIT_MS = 400 * 86_400_000;

@@ -1,4 +1,4 @@
-import { type Database, databaseJson, type Queries } from './database';
+import { type Database, databaseJson, type Queries, UNHURRIED } from './database';
 import {
   addColumns,
   type CountColumns,
@@ -191,7 +191,7 @@ export interface HourRows {
 function rowsByHour(database: Database): Promise<HourRows[]> {
   return database.transaction(async ({ query }) => {
     // On a server these may be a hundred million rows.
-    await query('set local statement_timeout = 0');
+    await query(UNHURRIED);
     return query<HourRows & Record<string, unknown>>(
       `select minutes, minute / ${HOUR_MS} * ${HOUR_MS} as hour, count(*) as count
        from waypost.counts group by 1, 2`,
