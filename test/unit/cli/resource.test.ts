@@ -260,7 +260,7 @@ test('with --json an error is one JSON object on standard error, as in the API',
         message: 'Unknown.',
         exitCode: 1,
         status: 404,
-        problem: { type: 'about:blank', detail: 'Unknown' },
+        problem: { type: 'urn:waypost:problem:not_found', detail: 'Unknown' },
       },
     },
   ]);
