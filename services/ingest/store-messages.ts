@@ -8,7 +8,6 @@ import { logThrottle } from '../../shared/runtime/load-limits';
 import { type AcceptedCall } from './calls/validate-request';
 import { type Steps } from './calls/steps';
 import { messageHeaders, messageKey } from '../../shared/model/message';
-import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
 import { type LimitedCounts } from './rate-limits';

@@ -7,7 +7,7 @@ import {
   idOf,
   type TopicPartition,
 } from '../../../../shared/kafka/consumer/partition';
-import { type FetchedRecord } from '../../../../shared/kafka/protocol/batch';
+import { FetchedRecord } from '../../../../shared/kafka/protocol/batch';
 import { createLog } from '../../../../shared/telemetry/log';
 import { eventually } from '../../../support/eventually';
 
@@ -255,7 +255,8 @@ test('a partition whose log was cut is taken back after a lost session, and told
 
 test('a record in flight is in doubt while its partition is fenced, and not once its log was cut', async () => {
   const { assigned, partition } = await setUp({ log: { low: 0, high: 10 }, cutAt: () => 3 });
-  const record = new ConsumedRecord(partition, { offset: 5 } as FetchedRecord);
+  const batch = { buffer: Buffer.alloc(0), isHidden: false, epoch: 0 };
+  const record = new ConsumedRecord(partition, new FetchedRecord(batch, 0, 5, 0));
   const state = () => ({ revoking: record.isRevoking, inDoubt: record.isInDoubt });
   assigned.drainAll('drain');
   expect(state()).toEqual({ revoking: true, inDoubt: false });
