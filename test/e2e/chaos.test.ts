@@ -16,7 +16,7 @@ test('under random faults acknowledged calls end once, and repeats are explained
     forMs: 20_000,
     brokers: 1,
     together: false,
-    perSecond: 75,
+    perSecond: 45,
     logLevel: 'warn',
     keep: false,
   };

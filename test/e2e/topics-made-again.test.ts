@@ -14,7 +14,7 @@ import { healthPortOf } from '../support/service';
 
 const RECOVERED = { deadlineMs: 120_000 };
 /** Calls of some seconds. */
-const CALLS = 175;
+const CALLS = 105;
 const TIER = tierTopic(2_000);
 
 let rig: LoadedSystem;

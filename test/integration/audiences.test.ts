@@ -262,8 +262,8 @@ function settled(): Promise<void> {
     known.get(key)?.value ?? (/^(buyers|pros)/.test(key) ? false : 0);
   return eventually(
     () => {
-      const actual = Object.keys(right).map((key) => [key, valueOf(key)]);
-      expect(Object.fromEntries(actual)).toEqual(right);
+      const wrong = Object.entries(right).filter(([key, value]) => valueOf(key) !== value);
+      expect(wrong.slice(0, 5)).toEqual([]);
     },
     { deadlineMs: 150_000, everyMs: 200 },
   );

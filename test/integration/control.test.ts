@@ -20,6 +20,7 @@ import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
+import { copyHistoryFiles } from '../support/history-files';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startSupervised, type Supervised } from '../support/supervised';
 
@@ -49,6 +50,7 @@ const onFatal = (error: unknown) => {
 let control: RunningControl;
 let kafka: Kafka;
 beforeAll(async () => {
+  copyHistoryFiles(dataDir);
   control = await startControl(settings, log, onFatal);
   kafka = await connectKafka(settings, { clientId: 'test', log });
 });

@@ -19,6 +19,7 @@ import { type TablePartition } from '../../services/control/history/table-partit
 import { fewerCases, seedOf } from '../support/cases';
 import { postgresServer } from '../support/database';
 import { aDeath, START } from '../support/events';
+import { copyHistoryFiles } from '../support/history-files';
 import { storeEvents } from '../support/store-events';
 
 /**
@@ -39,6 +40,7 @@ const MOST_VISITED = 8 * (MOST_LOOKED + 1);
 const openings: Record<string, () => Promise<{ database: Database; end: () => Promise<void> }>> = {
   PGlite: async () => {
     const dir = mkdtempSync(join(tmpdir(), 'waypost-bounded-'));
+    copyHistoryFiles(dir);
     const database = await openPglite(join(dir, 'history'));
     return {
       database,

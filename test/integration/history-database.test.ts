@@ -131,6 +131,7 @@ import {
   aWait,
   START,
 } from '../support/events';
+import { copyHistoryFiles } from '../support/history-files';
 import { aDelivery } from '../support/factories';
 import { aSuccess, rowsOf } from '../support/successes';
 
@@ -146,6 +147,7 @@ interface Kind {
 const kinds: Record<string, () => Promise<Kind>> = {
   PGlite: () => {
     const dir = mkdtempSync(join(tmpdir(), 'waypost-history-'));
+    copyHistoryFiles(dir);
     const remove = () => {
       rmSync(dir, { recursive: true, force: true });
       return Promise.resolve();

@@ -5,6 +5,7 @@ import { constants, getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lowerPriority } from '../../dev/nice';
 import { ROOT } from '../../shared/runtime/repo-root';
+import { copyHistoryFiles } from '../support/history-files';
 
 /** The embedded database shares the machine with the other services. */
 
@@ -18,7 +19,8 @@ const onLinux = process.platform === 'linux' ? test : test.skip;
 // Elsewhere a priority belongs to the process.
 onLinux('its thread is five steps below control, also where control is lowered later', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'waypost-priority-'));
-  const child = spawn(process.execPath, ['-e', OPEN, folder], {
+  copyHistoryFiles(folder);
+  const child = spawn(process.execPath, ['-e', OPEN, join(folder, 'history')], {
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
   });

@@ -12,6 +12,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { type PostgresServer, postgresServer } from '../support/database';
 import { anEvent } from '../support/events';
 import { eventually } from '../support/eventually';
+import { copyHistoryFiles } from '../support/history-files';
 import { type Json } from '../../tools/harness/api';
 
 /** Control's history on a real Kafka: reading events, catching up, and database outages. */
@@ -73,6 +74,7 @@ describe.each(['PGlite', 'PostgreSQL'])('%s', (name) => {
   let producer: BatchProducer;
   beforeAll(async () => {
     own = settings();
+    copyHistoryFiles(own.WAYPOST_DATA_DIR);
     control = await startControl(own, log, onFatal);
     kafka = await connectKafka(own, { clientId: 'test', log });
     producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });

@@ -28,6 +28,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { makeCertificate } from '../support/certificate';
 import { eventually } from '../support/eventually';
 import { aTrack, type Call } from '../support/factories';
+import { copyHistoryFiles } from '../support/history-files';
 import { type Service, startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { startSupervised } from '../support/supervised';
@@ -465,6 +466,7 @@ async function startServices(): Promise<void> {
     0,
     expect.stringContaining('topics.created'),
   ]);
+  copyHistoryFiles(shared.WAYPOST_DATA_DIR!);
   running.push(
     ...(await Promise.all(
       SERVICES.map((name) => startService(name, { ...shared, ...environment(name) })),

@@ -9,6 +9,7 @@ import { kafkaAddress } from '../../shared/kafka/client/connection';
 import { isAlive } from '../../shared/runtime/process-id';
 import { loadSettings } from '../../shared/runtime/settings';
 import { eventually } from '../support/eventually';
+import { copyHistoryFiles } from '../support/history-files';
 import {
   descendantIds,
   descendants,
@@ -200,10 +201,10 @@ describe('npm start', () => {
 });
 
 test('in npm run demo every call arrives signed, and the refused one is retried', async () => {
-  const env = await systemEnv({
-    dataDir: join(dir, 'demo'),
-    prefix: `demo-${String(process.pid)}.`,
-  });
+  const dataDir = join(dir, 'demo');
+  // `npm start` above creates its own.
+  copyHistoryFiles(join(dataDir, 'demo'));
+  const env = await systemEnv({ dataDir, prefix: `demo-${String(process.pid)}.` });
   const demo = startSupervised('npm', ['run', 'demo', '--', '--once'], env);
   expect([await demo.exited, demo.output()]).toEqual([
     0,

@@ -12,6 +12,7 @@ import { createLog } from '../../shared/telemetry/log';
 import { type Json } from '../../tools/harness/api';
 import { eventually } from '../support/eventually';
 import { anEvent } from '../support/events';
+import { copyHistoryFiles } from '../support/history-files';
 import { openProcesses, type Processes } from '../support/processes';
 
 /** Services on a real Kafka that meet what an earlier build wrote, or a newer one. */
@@ -28,6 +29,7 @@ const folders: string[] = [];
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'waypost-formats-'));
   folders.push(folder);
+  copyHistoryFiles(folder);
   return folder;
 }
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -96,9 +98,7 @@ test('control does not start on the history of an earlier build, and says what t
   });
   const dataDir = newFolder();
   const database = await openPglite(join(dataDir, 'history'));
-  await database.query('create schema waypost');
-  await database.query('create table waypost.meta (key text primary key, value text not null)');
-  await database.query(`insert into waypost.meta values ('version', '20')`);
+  await database.query(`update waypost.meta set value = '20' where key = 'version'`);
   await database.close();
   Object.assign(processes.env, { WAYPOST_DATA_DIR: dataDir, WAYPOST_ADMIN_TOKEN: TOKEN });
   const refused = await processes.start('control').catch((error: unknown) => String(error));

@@ -86,7 +86,7 @@ function arrived({ sink }: Processes, name: string): Promise<void> {
       const missing = Array.from({ length: DESTINATIONS }, (_, d) =>
         Array.from({ length: CALLS }, (_, i) => `/hook/${String(d)} ${name}-${String(i)}`),
       ).flat();
-      expect(missing.filter((each) => !found.has(each))).toEqual([]);
+      expect(missing.filter((each) => !found.has(each)).slice(0, 5)).toEqual([]);
     },
     { deadlineMs: 120_000 },
   );

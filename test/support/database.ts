@@ -17,6 +17,9 @@ const READY_MS = 60_000;
 /** An immediate shutdown of PostgreSQL waits for nothing. */
 const STOP_MS = 30_000;
 
+/** In place of SQL: writes all files of the database to an archive, whose path is the parameter. */
+export const SAVE = 'save';
+
 /**
  * Runs outside jest's module loader, which cannot load PGlite's parts. A test asks too little of
  * the database to pay for optimised code (quick-wasm.cjs).
@@ -26,17 +29,16 @@ const IN_MEMORY = `
   const { parentPort, workerData } = require('node:worker_threads');
   require(workerData.quickWasm);
   const { PGlite } = require(workerData.pglite);
-  const { from, saveTo } = workerData;
+  const { from } = workerData;
   PGlite.create(from ? { loadDataDir: new Blob([readFileSync(from)]) } : {}).then((database) => {
     parentPort.on('message', async (question) => {
-      if (question === 'close') {
-        if (saveTo) {
-          const files = await database.dumpDataDir('none');
-          writeFileSync(saveTo, Buffer.from(await files.arrayBuffer()));
-        }
-        process.exit(0);
-      }
+      if (question === 'close') process.exit(0);
       const { id, sql, params, blob } = question;
+      if (sql === '${SAVE}') {
+        const files = await database.dumpDataDir('none');
+        writeFileSync(params[0], Buffer.from(await files.arrayBuffer()));
+        return parentPort.postMessage({ id, rows: [] });
+      }
       const options = blob === undefined ? {} : { blob: new Blob([blob]) };
       const answer = await database.query(sql, params, options).catch((error) => ({ error: error.message, code: error.code }));
       parentPort.postMessage({ id, ...answer });
@@ -46,16 +48,12 @@ const IN_MEMORY = `
 `;
 
 /**
- * Opens PGlite, which is PostgreSQL, without files, with the tables of the history.
- * @param files.from an archive of such a database (empty-database.ts); without it the database is
- * created, which takes five seconds
- * @param files.saveTo the archive to write when the database is closed
+ * Opens PGlite, which is PostgreSQL, without files, with the tables of the history: from the archive
+ * of such a database (empty-database.ts), or anew, which takes five seconds.
  */
-export async function memoryDatabase(
-  files: { from?: string | undefined; saveTo?: string } = { from: process.env.TEST_EMPTY_HISTORY },
-): Promise<Database> {
+export async function memoryDatabase(): Promise<Database> {
   const workerData = {
-    ...files,
+    from: process.env.TEST_EMPTY_HISTORY,
     pglite: require.resolve('@electric-sql/pglite'),
     quickWasm: require.resolve('./quick-wasm.cjs'),
   };

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { join } from 'node:path';
 import { PGLITE_SETTINGS } from '../../services/control/history/pglite-settings';
 import { ROOT } from '../../shared/runtime/repo-root';
-import { memoryDatabase } from './database';
+import { memoryDatabase, SAVE } from './database';
 
 /**
  * The files of an empty history in one archive, from which each test opens its own database, and
@@ -27,10 +27,11 @@ export default async function giveEmptyDatabase(): Promise<void> {
     mkdirSync(FOLDER, { recursive: true });
     // Another run may create it at the same time.
     const draft = `${path}.${String(process.pid)}`;
-    const database = await memoryDatabase({ saveTo: draft });
+    const database = await memoryDatabase();
     for (const setting of PGLITE_SETTINGS) await database.query(`alter system set ${setting}`);
     // Each database that a test opens gets its own id.
     await database.query(`delete from waypost.meta where key = 'id'`);
+    await database.query(SAVE, [draft]);
     await database.close();
     renameSync(draft, path);
     for (const old of readdirSync(FOLDER)) {

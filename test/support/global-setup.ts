@@ -62,9 +62,8 @@ async function giveKafka(): Promise<() => Promise<void>> {
   const broker = await launch({
     dir,
     open: true,
-    // Every test creates topics: index files are preallocated small, and the log cleaner need not
-    // run often.
-    properties: { 'log.index.size.max.bytes': '262144', 'log.cleaner.backoff.ms': '500' },
+    // Every test creates topics, whose index files are preallocated.
+    properties: { 'log.index.size.max.bytes': '262144' },
   });
   const stop = async () => {
     delete process.env.KAFKA_BROKERS;

@@ -28,7 +28,7 @@ export interface Load {
 }
 
 const TICK_MS = 50;
-const BATCH = 10;
+const BATCH = 6;
 /** The request timeout of real clients. */
 const CLIENT_TIMEOUT_MS = 10_000;
 const RETRY_MS = 500;
