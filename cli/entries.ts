@@ -106,12 +106,9 @@ export async function patchEntry<K extends NamedKind>(
  * Returns the names by id, for tables that people read. Without the right to read them it has none,
  * and the ids remain.
  */
-export async function namesOf(
-  api: Api,
-  kinds: readonly ('source' | 'destination')[],
-): Promise<ReadonlyMap<string, string>> {
-  const lists = await Promise.all(kinds.map((kind) => listAll(api, kind).catch(() => [])));
-  return new Map(lists.flat().map(({ id, name }) => [id, name]));
+export async function destinationNames(api: Api): Promise<ReadonlyMap<string, string>> {
+  const destinations = await listAll(api, 'destination').catch(() => []);
+  return new Map(destinations.map(({ id, name }) => [id, name]));
 }
 
 /** Deletes an entry, with If-Match: the API refuses if the entry has changed since it was found. */

@@ -3,7 +3,8 @@ import { type Operations } from '../shared/api/operations';
 import { compact } from '../shared/collections/defined';
 import { printable } from '../shared/runtime/printable';
 import { type About, type CommandOption, type Group, type Session, whole } from './command';
-import { type ListId, readList, type Row } from './connect/api';
+import { counted } from './confirm';
+import { type ListId, readRows, type Row } from './connect/api';
 import { deleteEntry, type Entry, find, type Kind, type NamedKind } from './entries';
 import { type Fields, optionsOf, readFields } from './fields';
 import { type Column } from './output/table';
@@ -23,8 +24,23 @@ interface List<N extends ListId> extends About {
   empty: string;
   /** options by parameter of the query */
   filters?: Fields<Query<N>>;
-  /** greatest number of --limit; absent: no such option, and the whole list */
-  most?: number;
+  /** Returns parameters that no option sets. */
+  preset?: (query: Partial<Query<N>>) => Partial<Query<N>>;
+  /** absent: no --limit, and the whole list */
+  limited?: Limits;
+  /** Sorts the rows of the table. Programs get them in the order of the API. */
+  sort?: (rows: Row<N>[]) => Row<N>[];
+  /** Returns what to say below the table, or below `empty`. */
+  hint?: (query: Partial<Query<N>>, rows: Row<N>[]) => string | undefined;
+}
+
+/** Of a list that may be very long. */
+interface Limits {
+  /** greatest number of --limit */
+  most: number;
+  /** what its rows are, for the count below them */
+  one: string;
+  many: string;
 }
 
 /** Greatest number of --limit of most lists. */
@@ -41,23 +57,32 @@ export function limitOf({ limit = '50' }: Limited, most = MOST_ROWS): number {
 }
 
 export function addList<N extends ListId>(group: Group, syntax: string, list: List<N>): void {
-  const { from, columns, empty, filters = {}, most } = list;
-  const options = compact([...optionsOf(filters), most === undefined ? undefined : LIMIT]);
+  const { from, columns, empty, filters = {}, preset, limited, sort, hint } = list;
+  const options = compact([...optionsOf(filters), limited && LIMIT]);
   // A noun alone lists.
   const isDefault = syntax === 'list';
   group.leaf<Limited>(syntax, { ...list, options, isDefault }, async (session, given) => {
+    const { print } = session;
     const query = await readFields(session, given, filters);
-    const limit = most === undefined ? Infinity : limitOf(given, most);
-    const input = { query } as unknown as Input<N>;
-    const rows = await readList(session.api(), from, input, limit);
-    const shown =
-      typeof columns !== 'function'
-        ? columns
-        : rows.length > 0 && !session.print.json
-          ? await columns(session, rows)
-          : [];
-    session.print.rows(shown, rows, empty);
+    const limit = limited === undefined ? Infinity : limitOf(given, limited.most);
+    const input = { query: { ...query, ...preset?.(query) } } as unknown as Input<N>;
+    const { rows, hasMore } = await readRows(session.api(), from, input, limit);
+    if (print.json) {
+      print.rows([], rows, empty);
+      return;
+    }
+    const isTable = typeof columns !== 'function';
+    const shown = isTable ? columns : rows.length > 0 ? await columns(session, rows) : [];
+    print.rows(shown, sort?.(rows) ?? rows, empty);
+    if (limited && rows.length > 0) print.note(countOf(rows.length, hasMore, limited));
+    const said = hint?.(query, rows);
+    if (said !== undefined) print.note(said);
   });
+}
+
+function countOf(rows: number, hasMore: boolean, { one, many }: Limits): string {
+  const count = counted(rows, one, many);
+  return hasMore ? `${count}, and there may be more: --limit shows them.` : `${count}.`;
 }
 
 interface Show<K extends Kind> extends About {

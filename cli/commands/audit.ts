@@ -2,6 +2,7 @@ import { AUDIT_KINDS } from '../../shared/api/operation';
 import { type Audit } from '../../shared/api/operations';
 import { type Group, type Listed } from '../command';
 import { choiceField, idField, textField, timeField } from '../fields';
+import { nameOfActor } from '../output/actor';
 import { addList, MOST_ROWS } from '../resource';
 
 /** `waypost audit`: the log of changes and actions, with their authors. */
@@ -15,12 +16,13 @@ export function addAudit(program: Group, { syntax, summary }: Listed): void {
   addList(program, syntax, {
     from: 'GET /audit',
     summary,
+    more: 'Without sign-ins and sign-outs: --kind session lists these.',
     example: 'audit --kind destination --since 24h',
     columns: [
       { title: 'AT', of: ({ at }) => at },
-      { title: 'BY', of: ({ by }) => by.name },
+      { title: 'BY', of: ({ by }) => nameOfActor(by) },
       { title: 'ROLE', of: ({ by }) => by.role },
-      { title: 'DID', of: ({ action, kind }) => `${action} ${kind}` },
+      { title: 'DID', of: didWhat },
       { title: 'NAME', of: ({ name }) => name },
       { title: 'ENTRY', of: ({ entry }) => entry },
       { title: 'CHANGED', of: ({ changes }) => changes.map(changeOf).join('; ') },
@@ -36,9 +38,19 @@ export function addAudit(program: Group, { syntax, summary }: Listed): void {
       since: timeField('--since <time>', 'since then, such as 15m, 24h or 2026-12-01T10:00:00Z'),
       until: timeField('--until <time>', 'before this time'),
     },
-    most: MOST_ROWS,
+    // They would hide what changed.
+    preset: ({ kind }) => ({
+      sessions: kind === 'session' ? ('true' as const) : ('false' as const),
+    }),
+    limited: { most: MOST_ROWS, one: 'entry', many: 'entries' },
     empty: 'No matching entries.',
   });
+}
+
+/** A session begins with a sign-in. */
+function didWhat({ action, kind }: Pick<Entry, 'action' | 'kind'>): string {
+  if (kind !== 'session') return `${action} ${kind}`;
+  return action === 'created' ? 'signed in' : 'signed out';
 }
 
 function changeOf({ field, from, to }: Entry['changes'][number]): string {

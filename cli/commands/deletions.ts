@@ -30,7 +30,7 @@ export function addDeletions(program: Group, { syntax, summary }: Listed): void 
       { title: 'MESSAGES', of: ({ messages }) => messages, right: true },
       { title: 'SOURCES', of: ({ sources }) => sources?.join(' ') ?? 'all' },
     ],
-    most: MOST_ROWS,
+    limited: { most: MOST_ROWS, one: 'deletion', many: 'deletions' },
     empty: 'No deletions yet.',
   });
   addShow(deletions, 'deletion', { summary: 'Show one deletion with its users', show });

@@ -1,6 +1,11 @@
 import { stringifyJson } from '../../shared/json/json';
 import { type Delivery } from '../../shared/api/operations';
-import { FILTER_STATUSES } from '../../shared/model/reasons';
+import {
+  DELIVERY_STATUSES,
+  FILTER_STATUSES,
+  isUnderWay,
+  OPEN_STATUSES,
+} from '../../shared/model/reasons';
 import { printable, printableLines } from '../../shared/runtime/printable';
 import { type Group, type Listed, type Session } from '../command';
 import {
@@ -18,6 +23,7 @@ import {
   calledUrl,
   DELIVERY_COLUMNS,
   requestsInWords,
+  responseInWords,
   triesOf,
   tryOf,
 } from '../output/deliveries';
@@ -25,7 +31,11 @@ import { addList, addShow, MOST_ROWS } from '../resource';
 
 /** `waypost deliveries`: the outcome of each message. */
 
-const statusField = choiceField('--status <status>', FILTER_STATUSES);
+const statusField = choiceField(
+  '--status <status>',
+  FILTER_STATUSES,
+  `${DELIVERY_STATUSES.join(', ')}; pending: all that wait (${OPEN_STATUSES.join(', ')})`,
+);
 export const sinceField = timeField(
   '--since <time>',
   'accepted since, such as 15m, 24h or 2026-12-01T10:00:00Z',
@@ -57,8 +67,12 @@ export function addDeliveries(program: Group, { syntax, summary }: Listed): void
       endedUntil: timeField('--ended-until <time>', 'ended before this time'),
       counted: flagField('--counted', 'only what status and notices count: no test sends', 'true'),
     },
-    most: MOST_ROWS,
+    limited: { most: MOST_ROWS, one: 'delivery', many: 'deliveries' },
     empty: 'No matching deliveries.',
+    hint: ({ status }, rows) =>
+      rows.length === 0 && isUnderWay(status)
+        ? `--status pending finds all that wait: ${OPEN_STATUSES.join(', ')}.`
+        : undefined,
   });
   addShow(deliveries, 'delivery', {
     summary: 'Show one delivery with its attempts and body',
@@ -103,7 +117,7 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
     ['accepted', acceptedAt],
     ['settled', settledAt ?? undefined],
     ['goes on', goesOn === null ? undefined : goesOnWords(goesOn, reason, Date.now())],
-    ['given up', goesOn?.givenUpAt],
+    ['gives up at', goesOn?.givenUpAt],
     ['replays', delivery.replay || undefined],
   ]);
   if (print.json) return;
@@ -119,15 +133,15 @@ async function showDelivery(session: Session, delivery: Delivery): Promise<void>
           `its status counts\n`,
       );
     }
-    if (url.response && url.response.body !== '' && url.outcome !== 'delivered') {
+    if (url.response) {
       world.out(
         `\nresponse to try ${tryOf(attempt)} at ${printable(calledUrl(url))}: ` +
-          `${printable(url.response.body.slice(0, 500))}\n`,
+          `${responseInWords(url.response)}\n`,
       );
     }
   }
   const body =
     delivery.body === null ? 'Kafka no longer has its body' : stringifyJson(delivery.body, 2);
   // Filter each line, so that a sender cannot control the terminal.
-  world.out(`\n${printableLines(body)}\n`);
+  world.out(`\nbody of the requests:\n${printableLines(body)}\n`);
 }

@@ -22,7 +22,7 @@ export function addEvents(program: Group, { syntax, summary }: Listed): void {
     example: 'events --source "My site" --rejected',
     columns: EVENT_COLUMNS,
     filters: EVENT_FILTERS,
-    most: 20_000,
+    limited: { most: 20_000, one: 'event', many: 'events' },
     empty: 'No recent events.',
   });
 }

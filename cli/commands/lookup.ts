@@ -1,9 +1,11 @@
 import { type Lookup } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
+import { quoted } from '../../shared/model/curl';
 import { messageOf } from '../../shared/runtime/errors';
 import { type Group, type Listed, type Session } from '../command';
 import { readAgain } from '../connect/read-again';
-import { namesOf } from '../entries';
+import { listAll } from '../entries';
+import { whyInWords } from '../explain/lookup';
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
 import { usage } from '../process-context';
@@ -19,19 +21,29 @@ interface LookupOptions extends Limited {
 type Row = Lookup['data'][number];
 
 /** One line for each destination of an event, or one that says that there is none. */
-interface Line extends Pick<Row, 'message' | 'acceptedAt' | 'source'> {
+interface Line extends Omit<Row, 'destinations'> {
   destination: string;
   outcome: string;
-  reason: string | null;
+  why: string | undefined;
+  delivery: string | undefined;
+}
+
+/** What the table shows of an entry that only has an id otherwise. */
+interface Known {
+  name: string;
+  filter?: string | null;
 }
 
 const COLUMNS: Column<Line>[] = [
   { title: 'ACCEPTED', of: ({ acceptedAt }) => acceptedAt },
   { title: 'MESSAGE', of: ({ message }) => message },
   { title: 'SOURCE', of: ({ source }) => source },
+  { title: 'TYPE', of: ({ type }) => type },
+  { title: 'EVENT', of: ({ event }) => event },
   { title: 'DESTINATION', of: ({ destination }) => destination },
   { title: 'OUTCOME', of: ({ outcome }) => outcome, paint: ({ outcome }) => paintOf(outcome) },
-  { title: 'WHY', of: ({ reason }) => reason },
+  { title: 'DELIVERY', of: ({ delivery }) => delivery },
+  { title: 'WHY', of: ({ why }) => why },
 ];
 
 /** Few events are sought at once. */
@@ -87,10 +99,12 @@ async function lookUp(session: Session, options: LookupOptions): Promise<void> {
     const { searched, next } = page;
     if (searched.complete) {
       print.note('Searched all that Kafka keeps.');
-      nothing = 'Kafka has no such event.';
+      nothing = `Kafka has no ${soughtEvent(options)}`;
     } else {
       print.note(`Searched back to ${searched.from}.`);
-      nothing = `Kafka got no such event since ${searched.from}. What is older was not searched.`;
+      nothing =
+        `Since ${searched.from} Kafka got no ${soughtEvent(options)}\n` +
+        'What is older was not searched.';
     }
     const isFound = message !== undefined && rows.length > 0;
     if (next === null || isFound || rows.length >= limit || world.stop.aborted) break;
@@ -100,24 +114,55 @@ async function lookUp(session: Session, options: LookupOptions): Promise<void> {
   if (failure !== undefined && rows.length === 0) throw failure;
   if (print.json) print.rows([], rows, '');
   else {
-    const names = await namesOf(api(), ['source', 'destination']);
+    // Without the right to read them their ids remain.
+    const [sources, destinations] = await Promise.all([
+      listAll(api(), 'source').catch(() => []),
+      listAll(api(), 'destination').catch(() => []),
+    ]);
+    const known = new Map<string, Known>(
+      [...sources, ...destinations].map((entry) => [entry.id, entry]),
+    );
     print.rows(
       COLUMNS,
-      rows.flatMap((row) => linesOf(row, (id) => names.get(id) ?? id)),
+      rows.flatMap((row) => linesOf(row, known)),
       nothing,
     );
   }
   if (failure !== undefined) throw failure;
 }
 
-function linesOf({ destinations, source, ...rest }: Row, nameOf: (id: string) => string): Line[] {
-  const row = { ...rest, source: nameOf(source) };
+/** Names an event that was not found. */
+function soughtEvent({ message, user = '' }: LookupOptions): string {
+  if (message === undefined) return `event of the user ${user}.`;
+  return (
+    `event with the messageId ${message}.\n` +
+    `For an order number or another value in an event: waypost deliveries --search ${quoted(message)}`
+  );
+}
+
+function linesOf(row: Row, known: ReadonlyMap<string, Known>): Line[] {
+  const { destinations, ...event } = row;
+  const line = { ...event, source: known.get(event.source)?.name ?? event.source };
   if (destinations.length === 0) {
-    return [{ ...row, destination: '-', outcome: 'dropped', reason: 'no destination' }];
+    return [
+      {
+        ...line,
+        destination: '-',
+        outcome: 'dropped',
+        why: 'no destination',
+        delivery: undefined,
+      },
+    ];
   }
-  return destinations.map(({ id, ...outcome }) => ({
-    ...row,
-    destination: nameOf(id),
-    ...outcome,
-  }));
+  return destinations.map(({ id, outcome, reason, delivery }) => {
+    const destination = known.get(id);
+    return {
+      ...line,
+      destination: destination?.name ?? id,
+      // Elsewhere a delivery has the word of its status.
+      outcome: delivery?.status ?? outcome,
+      why: whyInWords({ outcome, reason }, destination?.filter),
+      delivery: delivery?.id,
+    };
+  });
 }

@@ -4,16 +4,37 @@ import { type Group, type Listed, type Session } from '../command';
 import { counted } from '../confirm';
 import { usage } from '../process-context';
 import { choiceField, destinationField, flagField } from '../fields';
+import { nameOfActor } from '../output/actor';
 import { paintOf } from '../output/paint';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
 /** `waypost notices`: notices about destinations in trouble. */
 
+const ALERT_WORDS = {
+  none: 'not sent',
+  later: 'later, if it lasts',
+  due: 'due',
+  sent: 'sent',
+} as const satisfies Record<Notice['alert'], string>;
+
+const NOT_YET =
+  'A destination that has failed for less than five minutes has no notice yet: `waypost status` ' +
+  'shows it.';
+
+function isOngoing({ endedAt }: Notice): boolean {
+  return endedAt === null;
+}
+
+/** A recovery is no trouble that ends. */
+function untilOf({ kind, endedAt }: Notice): string | undefined {
+  return kind === 'recovered' ? undefined : (endedAt ?? 'ongoing');
+}
+
 export function addNotices(program: Group, { syntax, summary }: Listed): void {
   const notices = program.group(syntax, summary);
   addList(notices, 'list', {
     from: 'GET /notices',
-    summary: 'List notices, newest first',
+    summary: 'List notices, ongoing ones first',
     example: 'notices list --open',
     columns: [
       { title: 'ID', of: ({ id }) => id },
@@ -21,9 +42,9 @@ export function addNotices(program: Group, { syntax, summary }: Listed): void {
       { title: 'DESTINATION', of: ({ name }) => name },
       { title: 'WHAT', of: ({ kind }) => kind, paint: ({ kind }) => paintOf(kind) },
       { title: 'COUNT', of: ({ count }) => count || undefined, right: true },
-      { title: 'UNTIL', of: ({ endedAt }) => endedAt ?? 'ongoing' },
-      { title: 'ALERT', of: ({ alert }) => alert },
-      { title: 'SEEN BY', of: ({ acknowledged }) => acknowledged?.by.name },
+      { title: 'UNTIL', of: untilOf },
+      { title: 'ALERT', of: ({ alert }) => ALERT_WORDS[alert] },
+      { title: 'SEEN BY', of: ({ acknowledged }) => acknowledged && nameOfActor(acknowledged.by) },
       { title: 'ORIGIN', of: ({ origin }) => origin },
       { title: 'ERROR', of: ({ error }) => error },
     ],
@@ -33,8 +54,10 @@ export function addNotices(program: Group, { syntax, summary }: Listed): void {
       open: flagField('--open', 'only ongoing notices', 'true'),
       acknowledged: flagField('--unseen', 'only unacknowledged notices', 'false'),
     },
-    most: MOST_ROWS,
+    limited: { most: MOST_ROWS, one: 'notice', many: 'notices' },
     empty: 'No matching notices.',
+    sort: (rows) => rows.toSorted((a, b) => Number(isOngoing(b)) - Number(isOngoing(a))),
+    hint: ({ open }) => (open === undefined ? undefined : NOT_YET),
   });
   addShow(notices, 'notice', { summary: 'Show one notice', show });
   notices.leaf<{ origin?: string }>(
@@ -87,10 +110,10 @@ function show({ print }: Session, notice: Notice): void {
     ['expires', expiresAt ?? undefined],
     ['webhook', notice.webhook ?? undefined],
     ['error', error ?? undefined],
-    ['alert', delivery === null ? alert : `${alert}: ${delivery}`],
+    ['alert', delivery === null ? ALERT_WORDS[alert] : `${ALERT_WORDS[alert]}: ${delivery}`],
     [
       'acknowledged',
-      acknowledged ? `${acknowledged.at} by ${acknowledged.by.name}` : 'not acknowledged',
+      acknowledged ? `${acknowledged.at} by ${nameOfActor(acknowledged.by)}` : 'not acknowledged',
     ],
   ]);
 }

@@ -6,7 +6,7 @@ import { sleep } from '../../shared/runtime/async';
 import { type CommandOption, type Group, type Listed, type Session } from '../command';
 import { readList } from '../connect/api';
 import { readAgain } from '../connect/read-again';
-import { find, namesOf } from '../entries';
+import { destinationNames, find } from '../entries';
 import {
   choiceField,
   type Fields,
@@ -117,7 +117,7 @@ function addJobs(replay: Group): void {
     async ({ api, print }) => {
       const rows = await readList(api(), 'GET /replays', {}, 50);
       const isTable = rows.length > 0 && !print.json;
-      const names = isTable ? await namesOf(api(), ['destination']) : new Map<string, string>();
+      const names = isTable ? await destinationNames(api()) : new Map<string, string>();
       print.rows(
         columnsFor((id) => names.get(id) ?? id),
         rows,

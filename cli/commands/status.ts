@@ -6,7 +6,7 @@ import { printable } from '../../shared/runtime/printable';
 import { type Group, type Listed, type Session } from '../command';
 import { counted } from '../confirm';
 import { find } from '../entries';
-import { explain, readStory } from '../explain/delivery';
+import { explain, readStory, sentencesOf } from '../explain/delivery';
 import { type DestinationRow } from '../explain/goes-on';
 import { type Details, type Standing, standingOf, standingWords } from '../explain/standing';
 import { paintOf } from '../output/paint';
@@ -42,12 +42,16 @@ export function addStatus(program: Group, { syntax, summary }: Listed): void {
 export function addWhy(program: Group, { syntax, summary }: Listed): void {
   program.leaf(syntax, { summary }, async ({ api, print, world }, _, id = '') => {
     const story = await readStory(api(), id);
-    const text = explain(story, Date.now());
+    const { status, reason, goesOn, attempts } = story.delivery;
+    const nowMs = Date.now();
     if (print.json) {
-      const { status, reason, goesOn } = story.delivery;
-      print.thing({ id: story.delivery.id, status, reason, why: text, goesOn }, []);
-    } else {
-      world.out(`${printable(text).replaceAll('. ', '.\n')}\n`);
+      const why = explain(story, nowMs);
+      print.thing({ id: story.delivery.id, status, reason, why, goesOn }, []);
+      return;
+    }
+    for (const sentence of sentencesOf(story, nowMs)) world.out(`${printable(sentence)}\n`);
+    if (attempts.length > 0) {
+      print.note(`See the requests and responses with: waypost deliveries show ${id}`);
     }
   });
 }
@@ -73,6 +77,11 @@ async function statusOfAll(session: Session): Promise<void> {
   }
   print.note(summaryOf(data.destinations, inNeed.length, data.open, data.totals.dead));
   if (detailed.length > 0) print.rows(COLUMNS, detailed, '');
+  if (detailed.some(({ row }) => row.dead > 0)) {
+    print.note(
+      'DEAD are not tried again. After a fix: waypost replay all --destination <destination>',
+    );
+  }
   if (inNeed.length > MOST_DETAILED) {
     print.note(`${String(inNeed.length - MOST_DETAILED)} more need attention: see --json.`);
   }
@@ -113,13 +122,16 @@ async function statusOf(session: Session, given: string): Promise<void> {
         : `${String(standing.waiting)}, the oldest accepted at ${row.oldestWaitingAt}`,
     ],
     ['goes on', standingWords(standing, details.waiting, Date.now())],
+    ['gives up on it at', standing.goesOn?.givenUpAt],
     ['dead', `${String(standing.dead)} since ${data.since}`],
+    ['delivered', `${String(row.delivered)} since ${data.since}`],
   ]);
   if (print.json) return;
   if (standing.dead > 0) {
     print.note(
       `See them with: waypost deliveries --destination ${id} --status dead --counted ` +
-        `--ended-since ${data.since}`,
+        `--ended-since ${data.since}\n` +
+        `They are not tried again. After a fix: waypost replay all --destination ${id}`,
     );
   }
 }
@@ -163,9 +175,10 @@ const COLUMNS: Column<Told>[] = [
   { title: 'SINCE', of: ({ standing }) => standing.since },
   { title: 'WAITING', of: ({ row }) => pendingOf(row), right: true },
   { title: 'DEAD', of: ({ row }) => row.dead, right: true },
-  { title: 'WHY', of: ({ standing }) => standing.why },
   {
     title: 'GOES ON',
     of: ({ standing, details }) => standingWords(standing, details.waiting, Date.now()),
   },
+  // The last one: it may be long.
+  { title: 'WHY', of: ({ standing }) => standing.why },
 ];

@@ -116,18 +116,28 @@ export async function readList<N extends ListId>(
   input: Input<N> & { query?: object },
   limit = Infinity,
 ): Promise<Row<N>[]> {
-  const found: Row<N>[] = [];
+  return (await readRows(api, list, input, limit)).rows;
+}
+
+/** Reads the same, and tells whether the list has more rows. */
+export async function readRows<N extends ListId>(
+  api: Api,
+  list: N,
+  input: Input<N> & { query?: object },
+  limit: number,
+): Promise<{ rows: Row<N>[]; hasMore: boolean }> {
+  const rows: Row<N>[] = [];
   for (let after: string | undefined; ;) {
     const query = {
       ...input.query,
-      limit: Math.min(PAGE, limit - found.length),
+      limit: Math.min(PAGE, limit - rows.length),
       ...defined({ after }),
     };
     const { data } = await api.call(list, { ...input, query });
     // The compiler does not see that each of these answers is a page.
     const page = data as unknown as Page<Row<N>>;
-    found.push(...page.data);
-    if (page.next === null || found.length >= limit) return found;
+    rows.push(...page.data);
+    if (page.next === null || rows.length >= limit) return { rows, hasMore: page.next !== null };
     after = page.next;
   }
 }

@@ -1,7 +1,9 @@
+import { compact } from '../../shared/collections/defined';
 import { type Delivery } from '../../shared/api/operations';
 import { type Api } from '../connect/api';
 import { counted } from '../confirm';
 import { find } from '../entries';
+import { cut } from '../output/cut';
 import { type DestinationRow, goesOnWords, reasonWords } from './goes-on';
 
 /** Explains in sentences why a delivery waits or how it ended. */
@@ -24,7 +26,11 @@ export async function readStory(api: Api, id: string): Promise<Story> {
   return { delivery, row };
 }
 
-export function explain({ delivery, row }: Story, nowMs: number): string {
+export function explain(story: Story, nowMs: number): string {
+  return sentencesOf(story, nowMs).join(' ');
+}
+
+export function sentencesOf({ delivery, row }: Story, nowMs: number): string[] {
   const { status, reason, acceptedAt, settledAt, budget, attempts } = delivery;
   const why = reason === null ? '' : `: ${reasonWords(reason)}`;
   const to = row === undefined ? delivery.destination : `"${row.name}"`;
@@ -38,19 +44,19 @@ export function explain({ delivery, row }: Story, nowMs: number): string {
   ];
   const { goesOn } = delivery;
   if (goesOn === null) {
-    return [...sentences, ...(settledAt === null ? [] : [`It ended at ${settledAt}.`])].join(' ');
+    return settledAt === null ? sentences : [...sentences, `It ended at ${settledAt}.`];
   }
   return [
     ...sentences,
     `It goes on ${goesOnWords(goesOn, reason, nowMs)}.`,
     `Waypost gives up at ${goesOn.givenUpAt}.`,
-  ].join(' ');
+  ];
 }
 
 function lastAttempt(attempt: Delivery['attempts'][number]): string[] {
-  return attempt.urls.map(({ origin, status, error, outcome }) => {
+  return attempt.urls.flatMap(({ origin, status, error, outcome, response }) => {
     if (attempt.withheld) {
-      return `At ${attempt.at} nothing was sent to ${origin}: ${error?.message ?? outcome}.`;
+      return [`At ${attempt.at} nothing was sent to ${origin}: ${error?.message ?? outcome}.`];
     }
     const result =
       status === undefined
@@ -58,6 +64,16 @@ function lastAttempt(attempt: Delivery['attempts'][number]): string[] {
           ? `failed: ${error.message} (${error.code})`
           : outcome
         : `answered ${String(status)}`;
-    return `At the last attempt (${attempt.at}) ${origin} ${result}.`;
+    const said = outcome === 'delivered' ? '' : firstLineOf(response?.body ?? '');
+    return compact([
+      `At the last attempt (${attempt.at}) ${origin} ${result}.`,
+      said === '' ? undefined : `It said: ${said}`,
+    ]);
   });
+}
+
+const MOST_SAID = 200;
+
+function firstLineOf(body: string): string {
+  return cut(body.trim().split(/\r?\n/, 1)[0] ?? '', MOST_SAID);
 }

@@ -33,7 +33,9 @@ export function goesOnWords(goesOn: GoesOn, reason: string | null, nowMs: number
       return isComing ? `at ${at}` : 'as soon as Waypost comes to it';
     case 'not_before': {
       const what = words ?? 'as soon as there is room';
-      return isComing ? `${what}, not before ${at}` : what;
+      // It was due, and has to wait for the same again.
+      const first = at === null ? '' : `; first planned for ${at}`;
+      return isComing ? `${what}, not before ${at}` : `${what}${first}`;
     }
     case 'on_answer': {
       const what = words ?? 'as soon as the endpoint answers';
@@ -41,7 +43,7 @@ export function goesOnWords(goesOn: GoesOn, reason: string | null, nowMs: number
         lastCheck === null
           ? ''
           : ` (the last failure was at ${lastCheck.at}: ${lastCheck.message})`;
-      const check = nextCheckBy === null ? '' : `; Waypost asks again by ${nextCheckBy}`;
+      const check = nextCheckBy === null ? '' : `; the next check is ${within(nextCheckBy, nowMs)}`;
       return `${what}${isComing ? `, not before ${at}` : ''}${failure}${check}`;
     }
     case 'on_release':
@@ -58,10 +60,20 @@ export function goesOnInShort({ when, at, nextCheckBy }: GoesOn, nowMs: number):
     case 'not_before':
       return isComing ? `not before ${at}` : 'in its turn';
     case 'on_answer':
-      return nextCheckBy === null ? 'on an answer' : `on an answer, asked by ${nextCheckBy}`;
+      return nextCheckBy === null
+        ? 'when it answers'
+        : `when it answers; next check ${within(nextCheckBy, nowMs)}`;
     case 'on_release':
       return 'when somebody acts';
   }
+}
+
+/** The latest time moves on while nothing happens, so a time of day would look like a promise. */
+function within(time: string, nowMs: number): string {
+  const seconds = Math.max(1, Math.ceil((Date.parse(time) - nowMs) / 1_000));
+  return seconds <= 120
+    ? `within ${String(seconds)} s`
+    : `within ${String(Math.ceil(seconds / 60))} min`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -53,7 +53,7 @@ function whyOf(row: DestinationRow, since: string, { waiting }: Details): string
       return 'somebody paused it';
     case 'failure': {
       const { message, at } = cause.failure;
-      return row.state === 'failing' ? message : `${message}, at ${at}`;
+      return row.state === 'failing' ? message : `${message}; last failure ${at}, none since`;
     }
     case 'circuit':
       return cause.isTimeout ? 'its endpoint does not answer in time' : 'its endpoint fails';
@@ -66,12 +66,15 @@ function whyOf(row: DestinationRow, since: string, { waiting }: Details): string
   }
 }
 
-/** Says when what waits goes on, in a few words. The last failure is what `why` says already. */
+/**
+ * Says when what waits goes on, in a few words. The last failure is what `why` says already.
+ * @param newest the newest delivery that waits
+ */
 export function standingWords(
-  { goesOn }: Standing,
-  waiting: DeliveryRow | undefined,
+  { goesOn, waiting, dead }: Standing,
+  newest: DeliveryRow | undefined,
   nowMs: number,
 ): string | undefined {
-  if (goesOn === null) return undefined;
-  return goesOnWords({ ...goesOn, lastCheck: null }, waiting?.reason ?? null, nowMs);
+  if (goesOn === null) return waiting === 0 && dead > 0 ? 'only by a replay' : undefined;
+  return goesOnWords({ ...goesOn, lastCheck: null }, newest?.reason ?? null, nowMs);
 }

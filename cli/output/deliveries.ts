@@ -2,6 +2,7 @@ import { type Deliveries, type Delivery } from '../../shared/api/operations';
 import { urlWord } from '../../shared/model/reasons';
 import { printable } from '../../shared/runtime/printable';
 import { goesOnInShort } from '../explain/goes-on';
+import { cut } from './cut';
 import { paintOf } from './paint';
 import { type Column } from './table';
 
@@ -76,7 +77,7 @@ export function calledUrl({ request, origin }: Try['url']): string {
 
 /**
  * Returns the method and the headers of each request. One that repeats an earlier try has its
- * signature alone.
+ * signature alone, which the response stores unless it was a 2xx.
  */
 export function requestsInWords(tries: readonly Try[]): string[] {
   const shown = new Map<string | undefined, string>();
@@ -89,9 +90,16 @@ export function requestsInWords(tries: readonly Try[]): string[] {
     const isRepeat = shown.get(url.url) === request;
     shown.set(url.url, request);
     const lines = linesOf(isRepeat ? signature : { ...headers, ...signature });
-    if (isRepeat && lines.length === 0) return [];
+    if (isRepeat && lines.length === 0) lines.push('  as before; its signature is not kept');
     return [[`request of try ${tryOf(attempt)}: ${head}`, ...lines].join('\n')];
   });
+}
+
+const MOST_OF_BODY = 500;
+
+export function responseInWords(response: NonNullable<Url['response']>): string {
+  if (response.body !== '') return printable(cut(response.body, MOST_OF_BODY));
+  return response.truncated ? 'its body is not kept' : 'no body';
 }
 
 function linesOf(headers: Readonly<Record<string, string>>): string[] {

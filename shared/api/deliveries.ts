@@ -218,7 +218,10 @@ const goesOn = z
         .map(([when, words]) => `${when}: ${words}`)
         .join('. '),
     }),
-    at: time.nullable().meta({ description: 'In the past: it is due, and on its way' }),
+    at: time.nullable().meta({
+      description:
+        'In the past: it is due, and on its way; with not_before it may wait for the same again',
+    }),
     lastCheck: lastError
       .unwrap()
       .extend({ url: z.string().nullable() })

@@ -103,7 +103,9 @@ const health = z.strictObject({
   state: destinationState.meta({
     description: 'From the attempts of the last 15 minutes, or since then if there are none',
   }),
-  stateSince: time,
+  stateSince: time.meta({
+    description: 'Of degraded, and of failing if no more is known: the minute of the first failure',
+  }),
   since: time,
   stepSeconds: z.int(),
   successRate,

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { MESSAGE_TYPES } from '../model/message';
+import { DELIVERY_STATUSES } from '../model/reasons';
 import { list, pageParameters, searchedTimes, time } from './fields';
 import { type OperationsOf } from './operation';
 
@@ -40,9 +42,15 @@ const found = z.strictObject({
   message: z.string(),
   acceptedAt: time,
   source: z.string(),
+  type: z.enum(MESSAGE_TYPES),
+  event: z.string().nullable().meta({ description: 'The name of the track call, page or screen' }),
   destinations: z.array(
     z.strictObject({
       id: z.string(),
+      delivery: z
+        .strictObject({ id: z.string(), status: z.enum(DELIVERY_STATUSES) })
+        .nullable()
+        .meta({ description: 'null: the history has none' }),
       outcome: z.enum(LOOKUP_OUTCOMES).meta({
         description:
           'Of a delivery in the history. Without one, what the present settings say of the message',

@@ -49,6 +49,6 @@ function textOf(body: unknown): string {
 }
 
 /** Quotes for a POSIX shell. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -14,6 +14,7 @@ type Judged = Extract<State, 'healthy' | 'degraded' | 'failing'>;
 
 /** The attempts of this time show the state, if there are any. */
 export const RECENT_MS = 15 * 60_000;
+const MINUTE_MS = 60_000;
 /** Below these shares of successful attempts. */
 const DEGRADED_BELOW = 0.99;
 const FAILING_BELOW = 0.5;
@@ -33,6 +34,8 @@ export interface Observed {
   setAt: number | null;
   /** the last minute with an attempt; null: none is known */
   lastAttemptAt: number | null;
+  /** the minutes of the span with a failure, in order */
+  troubledMinutes: readonly number[];
   nowMs: number;
 }
 
@@ -154,6 +157,7 @@ export function rateOf({
 function stateSince(observed: Observed, state: State): number {
   const { destination, known, circuits, setAt, lastAttemptAt, open, nowMs } = observed;
   const createdAt = Date.parse(destination.createdAt);
+  const lately = Math.max(createdAt, nowMs - RECENT_MS);
   switch (state) {
     case 'off':
     case 'paused':
@@ -163,26 +167,33 @@ function stateSince(observed: Observed, state: State): number {
     case 'failing': {
       const begun = known?.failingSince ?? known?.failures[0]?.at ?? circuits[0]?.at;
       const blocked = isBlocked(known, open.count) ? known?.blocked?.failures[0]?.at : undefined;
-      return begun ?? blocked ?? runOf(observed, state) ?? nowMs;
+      return begun ?? blocked ?? troubleOf(observed, ['failing']) ?? nowMs;
     }
+    // It may have recovered from worse.
+    case 'degraded':
+      return troubleOf(observed, ['degraded', 'failing']) ?? lately;
     case 'healthy':
-    case 'degraded': {
-      const recoveredAt =
-        state === 'degraded' && isOver(known, open.count) ? known?.successAt : undefined;
-      return runOf(observed, state) ?? recoveredAt ?? Math.max(createdAt, nowMs - RECENT_MS);
-    }
+      return runOf(observed, ['healthy']) ?? lately;
   }
 }
 
+/** Returns the first failure of a run: its first step may be an hour long and begin well. */
+function troubleOf(observed: Observed, states: readonly Judged[]): number | undefined {
+  const since = runOf(observed, states);
+  if (since === undefined) return undefined;
+  const first = observed.troubledMinutes.find((minute) => minute + MINUTE_MS > since);
+  return Math.max(since, first ?? since);
+}
+
 /**
- * Returns the start of the last steps that all show the same state; undefined if the last one shows
- * another.
+ * Returns the start of the last steps that all show one of these states; undefined if the last one
+ * shows another.
  */
-function runOf({ steps, destination }: Observed, state: Judged): number | undefined {
+function runOf({ steps, destination }: Observed, states: readonly Judged[]): number | undefined {
   let since: number | undefined;
   for (const { at, ...counts } of seriesOf(steps).reverse()) {
     if (counts.attempts === 0) continue;
-    if (judge(counts) !== state) break;
+    if (!states.includes(judge(counts))) break;
     since = Date.parse(at);
   }
   return since === undefined ? undefined : Math.max(since, Date.parse(destination.createdAt));

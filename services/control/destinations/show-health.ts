@@ -3,7 +3,7 @@ import { healthOfSome } from '../health/store';
 import { lastSetAt } from '../history/audit';
 import { type ConfigEntries } from '../config/config-entries';
 import { type Database } from '../history/database';
-import { countsInSteps, lastAttemptMinute, openOf } from '../history/queries';
+import { countsInSteps, lastAttemptMinute, openOf, troubledMinutes } from '../history/queries';
 import { countableSpan, endOf, spanOf } from '../history/count-series';
 import { oldestMinute } from '../history/stored-counts';
 import { type CircuitDeps, currentCircuits } from './open-circuits';
@@ -34,11 +34,12 @@ export async function showHealth(
       healthOfSome(database, [id]),
       lastSetAt(database, id, destination.enabled ? ['paused', 'enabled'] : ['enabled']),
       lastAttemptMinute(database, id),
+      troubledMinutes(database, id, span.sinceMs),
     ]);
     return { span, parts };
   };
   const { span, parts } = await deps.history.ask(read);
-  const [steps, recent, open, health, setAt, lastAttemptAt] = parts;
+  const [steps, recent, open, health, setAt, lastAttemptAt, troubled] = parts;
   const circuits = (await currentCircuits(deps)).filter((circuit) => circuit.destination === id);
   return healthOf({
     destination,
@@ -50,6 +51,7 @@ export async function showHealth(
     known: health.get(id),
     setAt,
     lastAttemptAt,
+    troubledMinutes: troubled,
     nowMs,
   });
 }

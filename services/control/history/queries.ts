@@ -339,6 +339,21 @@ export async function newestDead(
   return rows.map(fromColumns);
 }
 
+/** Returns the minutes of a destination with a failure, in order, as long as minutes are kept. */
+export async function troubledMinutes(
+  { query }: Database,
+  destination: string,
+  sinceMs: number,
+): Promise<number[]> {
+  const rows = await query<{ minute: number }>(
+    `select minute from waypost.counts
+     where destination = $1 and minutes = 1 and minute >= $2::bigint and (failed <> 0 or partly <> 0)
+     order by minute`,
+    [destination, sinceMs],
+  );
+  return rows.map(({ minute }) => minute);
+}
+
 export async function lastAttemptMinute(
   { query }: Database,
   destination: string,

@@ -4,7 +4,7 @@ import { filtersOf } from '../../../shared/cel/compile';
 import { type ConfigView } from '../../../shared/config/types';
 import { type Kafka } from '../../../shared/kafka/port';
 import { ALERTS_ID, type Destination, type Source } from '../../../shared/model/config';
-import { type Message } from '../../../shared/model/message';
+import { eventNameOf, type Message } from '../../../shared/model/message';
 import { type DeliveryStatus, isDelivered } from '../../../shared/model/reasons';
 import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';
 import { isoTime } from '../../../shared/model/time';
@@ -12,6 +12,7 @@ import { AppError } from '../../../shared/runtime/errors';
 import { type ExpressionWork, type RequestWork } from '../expressions/work';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type History } from '../history/history';
+import { standing } from '../history/filter';
 import { listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/handlers';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
@@ -21,7 +22,7 @@ import { cursorOf, findMessages, type Found } from './find-messages';
 
 export interface LookupDeps {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
-  config: Pick<ConfigView, 'source' | 'destinationsOf'>;
+  config: Pick<ConfigView, 'source' | 'destination' | 'destinationsOf'>;
   history: Pick<History, 'ask' | 'forgotten' | 'learnDeletions'>;
   /** The lookups of one token search one after the other. */
   lookups: Pick<ExpressionWork, 'inTurn'>;
@@ -106,6 +107,7 @@ type Outcome = (typeof LOOKUP_OUTCOMES)[number];
 
 interface Became {
   id: string;
+  delivery: { id: string; status: DeliveryStatus } | null;
   outcome: Outcome;
   reason: string | null;
 }
@@ -136,7 +138,7 @@ async function becameOf(found: Found, { history, config }: LookupDeps, work: Req
     const { id } = destination;
     byTheRules.push(
       work.isSpent && destination.filter !== undefined
-        ? { id, outcome: 'unknown', reason: TOO_MUCH_WORK }
+        ? { id, delivery: null, outcome: 'unknown', reason: TOO_MUCH_WORK }
         : work.measure(() => ruleOf(found.message, source, destination, ask)),
     );
     await work.pause();
@@ -145,7 +147,9 @@ async function becameOf(found: Found, { history, config }: LookupDeps, work: Req
     message: messageId,
     acceptedAt: isoTime(acceptedAt),
     source: sourceId,
-    destinations: [...deliveries.map(fromHistory), ...byTheRules],
+    type: found.message.type,
+    event: eventNameOf(found.message) ?? null,
+    destinations: [...deliveries.map((row) => fromHistory(row, config)), ...byTheRules],
   };
 }
 
@@ -159,9 +163,12 @@ const OUTCOME_OF_STATUS = {
   cancelled: 'dropped',
 } as const satisfies Record<DeliveryStatus, Outcome>;
 
-function fromHistory({ destination, status, reason }: DeliveryRow): Became {
+function fromHistory(row: DeliveryRow, config: Pick<ConfigView, 'destination'>): Became {
+  const { id, destination } = row;
+  const { status, reason } = standing(row, config.destination(destination)?.data.paused === true);
   return {
     id: destination,
+    delivery: { id, status },
     outcome: OUTCOME_OF_STATUS[status],
     reason: isDelivered(status) ? null : reason,
   };
@@ -174,10 +181,10 @@ function ruleOf(
   destination: Destination,
   ask: ReturnType<typeof filtersOf>,
 ): Became {
-  const { id } = destination;
-  if (!source) return { id, outcome: 'dropped', reason: 'source_deleted' };
+  const of = { id: destination.id, delivery: null };
+  if (!source) return { ...of, outcome: 'dropped', reason: 'source_deleted' };
   const { outcome: rule } = routeOutcomeOf(message, source, destination, ask);
-  return { id, outcome: OUTCOME_OF_RULE[rule], reason: rule === 'routed' ? null : rule };
+  return { ...of, outcome: OUTCOME_OF_RULE[rule], reason: rule === 'routed' ? null : rule };
 }
 
 const OUTCOME_OF_RULE = {

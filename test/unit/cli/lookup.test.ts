@@ -7,7 +7,9 @@ const row = (message: string) => ({
   message,
   acceptedAt: FROM,
   source: 'src_shop',
-  destinations: [{ id: 'dst_hook', outcome: 'not_matched', reason: 'filter' }],
+  type: 'track',
+  event: 'Order Cancelled',
+  destinations: [{ id: 'dst_hook', delivery: null, outcome: 'not_matched', reason: 'filtered' }],
 });
 const page = (messages: string[], next: string | null) => ({
   data: messages.map(row),
@@ -18,15 +20,19 @@ const problem = (status: number, detail: string) =>
   Response.json({ detail, type: 'x' }, { status });
 
 /** the answers to one lookup after the other; the last one repeats */
+let filter: string;
 let answers: (object | Response)[];
 /** what each lookup asked for */
 let asked: Record<string, string>[];
 
 beforeEach(() => {
   asked = [];
+  filter = 'event != "Order Cancelled"';
   playControl(({ path, query }) => {
     if (path === '/sources') return { data: [{ id: 'src_shop', name: 'Web shop' }], next: null };
-    if (path !== '/lookup') return { data: [{ id: 'dst_hook', name: 'My hook' }], next: null };
+    if (path !== '/lookup') {
+      return { data: [{ id: 'dst_hook', name: 'My hook', filter }], next: null };
+    }
     asked.push(Object.fromEntries(query));
     return answers[Math.min(asked.length, answers.length) - 1];
   });
@@ -45,7 +51,6 @@ test('reads page after page until all that Kafka keeps was searched', async () =
     { user: 'u-1', limit: '49', after: 'cursor-2' },
   ]);
   expect(out.match(/m-\d/g)).toEqual(['m-3', 'm-2', 'm-1']);
-  expect(out).toMatch(/m-1 +Web shop +My hook +not_matched +filter/);
   expect(err).toMatch(
     /^Searched back to .*\nSearched back to .*\nSearched all that Kafka keeps\.\n$/,
   );
@@ -72,7 +77,37 @@ test('a message id is sought no further than where it was found', async () => {
 
 test('says how far it searched when nothing was found', async () => {
   answers = [page([], null)];
-  expect((await lookup('--user', 'u-1')).err).toContain('Kafka has no such event.');
+  expect((await lookup('--user', 'u-1')).err).toContain('Kafka has no event of the user u-1.');
+  answers = [{ ...page([], 'cursor-1'), searched: { from: FROM, to: FROM, complete: false } }];
+  const { err } = await begin(['lookup', '--user', 'u-1'], { env: AT_CONTROL }).interrupt();
+  expect(err).toContain(`Since ${FROM} Kafka got no event of the user u-1.\n`);
+});
+
+test('says how an order number is found, if no event has it as messageId', async () => {
+  answers = [page([], null)];
+  const { code, err } = await lookup('--message', "A-107's");
+  expect(code).toBe(0);
+  expect(err).toContain("Kafka has no event with the messageId A-107's.\n");
+  expect(err).toContain("waypost deliveries --search 'A-107'\\''s'\n");
+});
+
+test('names the event, and the filter that excludes it, as far as it fits', async () => {
+  answers = [page(['m-1'], null)];
+  const { out } = await lookup('--user', 'u-1');
+  expect(out).toMatch(
+    /m-1 +Web shop +track +Order Cancelled +My hook +not_matched +- +its filter: event != "Order Cancelled"\n/,
+  );
+  filter = `event != "${'x'.repeat(100)}"`;
+  expect((await lookup('--user', 'u-1')).out).toMatch(/its filter: event != "x{69}…\n/);
+});
+
+test('a delivery has its id and the word of its status', async () => {
+  const of = { id: 'dst_hook', outcome: 'waiting', reason: 'circuit_open' };
+  const delivery = { id: 'dlv_1', status: 'held' };
+  const found = { ...row('m-1'), destinations: [{ ...of, delivery }] };
+  answers = [{ ...page([], null), data: [found] }];
+  const { out } = await lookup('--message', 'm-1');
+  expect(out).toMatch(/My hook +held +dlv_1 +its endpoint is failing\n/);
 });
 
 test('a page that fails is read again, and the search goes on', async () => {

@@ -102,4 +102,38 @@ test('deliveries show says what was odd in a response, and that its status count
   expect(out).toMatch(
     /\nodd in the response to try 1 at \S+: interim, body_cut; its status counts\n/,
   );
+  expect(out).toMatch(/\nresponse to try 1 at \S+: its body is not kept\n/);
+  expect(out).toMatch(/\nbody of the requests:\n\{\n {2}"a": 1\n\}\n$/);
+});
+
+test('deliveries show has the request and the response of a success too', async () => {
+  const url = (outcome: string, response: object) => ({
+    url: 'whk_2',
+    origin: 'https://example.com',
+    destinationVersion: 1,
+    outcome,
+    durationMs: 3,
+    request: { url: URL_OF_HOOK, method: 'POST', headers: { 'webhook-signature': '***' } },
+    response: { headers: {}, truncated: false, ...response },
+  });
+  const first = { body: 'busy', signature: { 'webhook-signature': 'v1,a' } };
+  answers['GET /deliveries/dlv_1'] = {
+    id: 'dlv_1',
+    destination: 'dst_1',
+    status: 'held',
+    reason: 'retry_after',
+    goesOn: { when: 'at', at: AT, givenUpAt: AT },
+    attempts: [
+      { n: 1, replay: 0, at: AT, outcome: 'retry', urls: [url('retry', first)] },
+      { n: 2, replay: 0, at: AT, outcome: 'delivered', urls: [url('delivered', { body: '' })] },
+    ],
+    body: null,
+  };
+  const { out } = await atControl('deliveries', 'show', 'dlv_1');
+  expect(out).toMatch(/^gives up at +2026-01-01T10:00:00.000Z$/m);
+  expect(out).toMatch(
+    /\nrequest of try 2: POST https:\/\/example.com\/hook\n {2}as before; its signature is not kept\n/,
+  );
+  expect(out).toMatch(/\nresponse to try 1 at \S+: busy\n/);
+  expect(out).toMatch(/\nresponse to try 2 at \S+: no body\n/);
 });

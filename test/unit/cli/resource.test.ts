@@ -125,7 +125,7 @@ test('a destination is created and edited with a filter and a time to switch off
 });
 
 test('a list command sends its filters as parameters and reads no more than --limit', async () => {
-  const { code, out } = await atControl(
+  const { code, out, err } = await atControl(
     'audit',
     '--kind',
     'source',
@@ -140,7 +140,8 @@ test('a list command sends its filters as parameters and reads no more than --li
     0,
     expect.stringMatching(/changed source +Site +src_1 +enabled: - → true\n$/),
   ]);
-  expect(requests).toEqual(['GET /audit kind=source&entry=src_1&by=admin&limit=1']);
+  expect(err).toBe('1 entry, and there may be more: --limit shows them.\n');
+  expect(requests).toEqual(['GET /audit kind=source&entry=src_1&by=admin&sessions=false&limit=1']);
 });
 
 test('a filter that names an entry sends its id', async () => {
@@ -188,7 +189,8 @@ test.each([
 
 test.each(AUDIT_KINDS)('the audit command accepts the kind %s', async (kind) => {
   expect((await atControl('audit', '--kind', kind)).code).toBe(0);
-  expect(requests[0]).toBe(`GET /audit kind=${kind}&limit=50`);
+  const sessions = String(kind === 'session');
+  expect(requests[0]).toBe(`GET /audit kind=${kind}&sessions=${sessions}&limit=50`);
 });
 
 test.each([
@@ -280,7 +282,7 @@ test.each([
   'events',
 ])('the noun %s alone lists', async (noun) => {
   expect((await atControl(noun, '--json')).code).toBe(0);
-  expect(requests[0]).toMatch(/^GET \/[a-z-]+ limit=/);
+  expect(requests[0]).toMatch(/^GET \/[a-z-]+ (sessions=false&)?limit=/);
 });
 
 test('deliveries without a subcommand lists deliveries', async () => {
@@ -288,4 +290,70 @@ test('deliveries without a subcommand lists deliveries', async () => {
     'No matching deliveries.\n',
   );
   expect(requests).toEqual(['GET /deliveries?user=u-17&limit=5'.replace('?', ' ')]);
+});
+
+const aPage = (...data: object[]) => ({ data, next: null });
+afterEach(() => {
+  delete PAGES['/notices'];
+  delete PAGES['/deliveries'];
+});
+
+test('the audit calls a session a sign-in, and the token of the settings the admin token', async () => {
+  const before = PAGES['/audit']!;
+  const by = { id: 'admin', name: 'WAYPOST_ADMIN_TOKEN', role: 'admin' };
+  const session = { ...change, by, kind: 'session', changes: [] };
+  PAGES['/audit'] = aPage({ ...session, action: 'created' }, { ...session, action: 'deleted' });
+  const { out } = await atControl('audit', '--kind', 'session');
+  PAGES['/audit'] = before;
+  expect(out).toMatch(/admin token +admin +signed in [^]*admin token +admin +signed out /);
+});
+
+test('a list has its count below it, and programs do not get it', async () => {
+  PAGES['/deliveries'] = aPage({ id: 'dlv_1', goesOn: null }, { id: 'dlv_2', goesOn: null });
+  expect((await atControl('deliveries')).err).toBe('2 deliveries.\n');
+  expect((await atControl('deliveries', '--json')).err).toBe('');
+});
+
+test.each(['waiting', 'retrying', 'held'])(
+  'an empty list of %s deliveries names the word for all that wait',
+  async (status) => {
+    expect((await atControl('deliveries', '--status', status)).err).toBe(
+      'No matching deliveries.\n--status pending finds all that wait: waiting, retrying, held.\n',
+    );
+  },
+);
+
+test('an empty list of others does not', async () => {
+  for (const status of ['dead', 'pending']) {
+    expect((await atControl('deliveries', '--status', status)).err).toBe(
+      'No matching deliveries.\n',
+    );
+  }
+});
+
+test('notices show ongoing ones first, what becomes of the alert, and no end of a recovery', async () => {
+  const notice = { at, name: 'Hook', count: 0, acknowledged: null, origin: null, error: null };
+  PAGES['/notices'] = aPage(
+    { ...notice, id: 'ntc_1', kind: 'recovered', endedAt: at, alert: 'none' },
+    { ...notice, id: 'ntc_2', kind: 'failing', endedAt: null, alert: 'later' },
+    { ...notice, id: 'ntc_3', kind: 'dead_letters', endedAt: null, alert: 'due' },
+  );
+  const { out, err } = await atControl('notices', '--unseen');
+  const [, ...lines] = out.split('\n');
+  expect(lines).toEqual([
+    expect.stringMatching(/^ntc_2 .* failing +- +ongoing +later, if it lasts /),
+    expect.stringMatching(/^ntc_3 .* dead_letters +- +ongoing +due /),
+    expect.stringMatching(/^ntc_1 .* recovered +- +- +not sent /),
+    '',
+  ]);
+  expect(err).toBe('3 notices.\n');
+  const { json } = await atControl('notices', '--unseen', '--json');
+  expect(json.map(({ id }) => id)).toEqual(['ntc_1', 'ntc_2', 'ntc_3']);
+});
+
+test('the open notices say where a failure is seen before its notice', async () => {
+  expect((await atControl('notices', '--open')).err).toMatch(
+    /^No matching notices\.\n.* less than five minutes has no notice yet: `waypost status`/,
+  );
+  expect((await atControl('notices')).err).toBe('No matching notices.\n');
 });

@@ -1,4 +1,4 @@
-import { standingOf } from '../../../cli/explain/standing';
+import { standingOf, standingWords } from '../../../cli/explain/standing';
 
 /** Why a destination is degraded: an old error is none of today. */
 
@@ -16,12 +16,17 @@ const row = (failedAttempts: number, at: string) =>
     retrying: 0,
     held: 0,
     dead: 0,
+    lastDead: null,
   }) as unknown as Parameters<typeof standingOf>[0];
 const old = '2025-12-10T00:00:00.000Z';
 const today = '2026-01-02T08:00:00.000Z';
 
 test.each([
-  ['an error of the span is named with its time', row(3, today), `status 503, at ${today}`],
+  [
+    'an error of the span is named, and that it is past',
+    row(3, today),
+    `status 503; last failure ${today}, none since`,
+  ],
   ['an old error is not, even if something failed in the span', row(3, old), null],
   ['nor is one in whose span nothing failed', row(0, today), null],
 ])('%s', (_, given, why) => {
@@ -31,5 +36,14 @@ test.each([
 test('an old error is named while a delivery waits behind it', () => {
   const waiting = { goesOn: { lastCheck: { ...error(old), url: null } } };
   const details = { waiting } as unknown as Parameters<typeof standingOf>[2];
-  expect(standingOf(row(0, old), since, details).why).toBe(`status 503, at ${old}`);
+  expect(standingOf(row(0, old), since, details).why).toBe(
+    `status 503; last failure ${old}, none since`,
+  );
+});
+
+test('what is dead goes on only by a replay, unless something waits too', () => {
+  const dead = standingOf({ ...row(0, today), dead: 3 }, since);
+  expect(standingWords(dead, undefined, 0)).toBe('only by a replay');
+  expect(standingWords({ ...dead, dead: 0 }, undefined, 0)).toBeUndefined();
+  expect(standingWords({ ...dead, waiting: 1 }, undefined, 0)).toBeUndefined();
 });

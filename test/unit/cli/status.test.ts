@@ -26,7 +26,13 @@ test.each<[GoesOn['when'], string | null, Partial<GoesOn>, RegExp, string]>([
   ['at', 'backoff', { at: later }, /^at 2026-01-01T12:04/, `at ${later}`],
   ['at', 'backoff', { at }, /^as soon as Waypost comes to it$/, 'now'],
   ['at', null, { at }, /^as soon as/, 'now'],
-  ['not_before', 'retry_after', { at }, /the endpoint asked for$/, 'in its turn'],
+  [
+    'not_before',
+    'retry_after',
+    { at },
+    /the endpoint asked for; first planned for 2026-01-01T11:00/,
+    'in its turn',
+  ],
   [
     'not_before',
     'retry_after',
@@ -35,24 +41,31 @@ test.each<[GoesOn['when'], string | null, Partial<GoesOn>, RegExp, string]>([
     `not before ${later}`,
   ],
   ['not_before', 'rate_limited', { at }, /rate limit/, 'in its turn'],
-  ['not_before', 'lane_full', { at }, /before it$/, 'in its turn'],
+  ['not_before', 'lane_full', { at }, /before it; first planned for/, 'in its turn'],
   ['not_before', 'handed_over', { at }, /takes it again/, 'in its turn'],
   [
     'on_answer',
     'circuit_open',
     down,
-    /^as soon as the endpoint answers \(.*11:00.*no response within 5 s\); Waypost asks again by .*12:04/,
-    `on an answer, asked by ${later}`,
+    /^as soon as the endpoint answers \(.*11:00.*no response within 5 s\); the next check is within 4 min$/,
+    'when it answers; next check within 4 min',
   ],
   [
     'on_answer',
     'backoff',
     { ...down, at: later },
     /^as soon as the endpoint answers, not before 2026-01-01T12:04/,
-    `on an answer, asked by ${later}`,
+    'when it answers; next check within 4 min',
   ],
-  ['on_answer', 'token', {}, /token endpoint/, 'on an answer'],
-  ['on_answer', 'proxy', {}, /proxy connects/, 'on an answer'],
+  [
+    'on_answer',
+    'token',
+    { nextCheckBy: '2026-01-01T12:00:09.500Z' },
+    /; the next check is within 10 s$/,
+    'when it answers; next check within 10 s',
+  ],
+  ['on_answer', 'token', {}, /token endpoint/, 'when it answers'],
+  ['on_answer', 'proxy', {}, /proxy connects/, 'when it answers'],
   ['on_release', 'paused', {}, /resumes/, 'when somebody acts'],
   ['on_release', 'backoff', {}, /resumes/, 'when somebody acts'],
   ['on_release', 'secrets_unreadable', {}, /key/, 'when somebody acts'],
@@ -72,6 +85,7 @@ const row = {
   name: 'Fine',
   state: 'healthy',
   failedAttempts: 0,
+  delivered: 77,
   lastError: null,
   lastDead: null,
   oldestWaitingAt: null,
@@ -120,6 +134,31 @@ const LISTS: Record<string, object[]> = {
   ],
 };
 
+const REFUSED = {
+  ...base,
+  id: 'dlv_2',
+  status: 'dead',
+  reason: 'rejected',
+  destination: 'dst_lost',
+  settledAt: at,
+  budget: { attemptsMade: 1 },
+  replay: 0,
+  attempts: [
+    {
+      n: 1,
+      at,
+      urls: [
+        {
+          origin: 'https://a.example',
+          outcome: 'rejected',
+          status: 422,
+          response: { body: `{"error":"no\u001b such shop. ${'x'.repeat(300)}\nsecond line` },
+        },
+      ],
+    },
+  ],
+};
+
 beforeEach(() => {
   playControl(({ path, query }) => {
     if (path === '/overview') {
@@ -132,6 +171,7 @@ beforeEach(() => {
       return { data: listed, next: null };
     }
     if (path.endsWith('/health')) return { stateSince: '2026-01-01T10:41:00.000Z' };
+    if (path === '/deliveries/dlv_2') return REFUSED;
     if (path === '/deliveries/dlv_1') {
       return {
         ...LISTS['dst_down held']![0],
@@ -151,12 +191,13 @@ test('status names who loses events first, then who waits, and leaves out who fa
   const { code, out, err } = await atControl('status');
   expect(code).toBe(0);
   expect(err).toBe(
-    '2 of 3 destinations need attention; 1,370 deliveries wait, 2,279 are dead in 24 h.\n',
+    '2 of 3 destinations need attention; 1,370 deliveries wait, 2,279 are dead in 24 h.\n' +
+      'DEAD are not tried again. After a fix: waypost replay all --destination <destination>\n',
   );
   const [, first, second, ...others] = out.split('\n');
-  expect(first).toMatch(/^Borealis .* 0 +2279 +HTTP 410 +-$/);
+  expect(first).toMatch(/^Borealis .* 0 +2279 +only by a replay +HTTP 410$/);
   expect(second).toMatch(
-    /^Cobalt +failing +2026-01-01T10:41\S+ +1370 +0 +no response within 5 s +as soon as the endpoint answers; Waypost asks again by \S+$/,
+    /^Cobalt +failing +2026-01-01T10:41\S+ +1370 +0 +as soon as the endpoint answers; the next check is within 1 s +no response within 5 s$/,
   );
   expect(others).toEqual(['']);
 });
@@ -187,7 +228,9 @@ test('status of one destination answers who, since when, why, how many, and when
   expect(out).toMatch(/^why +no response within 5 s$/m);
   expect(out).toMatch(/^waiting +1370, the oldest accepted at 2026-01-01T11:00/m);
   expect(out).toMatch(/^last failure +2026-01-01T11:00:00/m);
-  expect(out).toMatch(/^goes on +as soon as the endpoint answers; Waypost asks/m);
+  expect(out).toMatch(/^goes on +as soon as the endpoint answers; the next check/m);
+  expect(out).toMatch(/^gives up on it at +2026-01-01T15:00:00.000Z$/m);
+  expect(out).toMatch(/^delivered +77 since 2025-12-31T12:00:00.000Z$/m);
   expect(out).toMatch(/^dead +0 since 2025-12-31T12:00:00.000Z$/m);
 });
 
@@ -195,6 +238,7 @@ test('status of one destination shows the dead letters that it has counted', asy
   const { out, err } = await atControl('status', 'dst_lost');
   expect(out).toMatch(/^dead +2279 since 2025-12-31T12:00:00.000Z$/m);
   expect(err).toContain('--ended-since 2025-12-31T12:00:00.000Z\n');
+  expect(err).toContain('After a fix: waypost replay all --destination dst_lost\n');
 });
 
 test('why says in sentences what a delivery waits for', async () => {
@@ -204,4 +248,13 @@ test('why says in sentences what a delivery waits for', async () => {
   expect((await atControl('why', 'dlv_1', '--json')).json).toMatchObject([
     { id: 'dlv_1', goesOn: { when: 'on_answer' } },
   ]);
+});
+
+test('why says what the endpoint said when it refused, and where the rest is', async () => {
+  const { out, err } = await atControl('why', 'dlv_2');
+  expect(out).toMatch(
+    /https:\/\/a\.example answered 422\.\nIt said: \{"error":"no\ufffd such shop\. x+…\nIt ended/,
+  );
+  expect(out).not.toContain('second line');
+  expect(err).toBe('See the requests and responses with: waypost deliveries show dlv_2\n');
 });

@@ -51,6 +51,7 @@ const observed = (over: Partial<Observed> = {}): Observed => ({
   open: { count: 0, oldestAt: null },
   setAt: null,
   lastAttemptAt: null,
+  troubledMinutes: [],
   ...over,
 });
 const failing = (since: number): KnownHealth => ({
@@ -148,6 +149,34 @@ test.each<[string, string, string, Partial<Observed>]>([
     { open: { count: 3, oldestAt: NOW - 1_000 } },
   ],
   ['degraded', 'if 5 % of the attempts fail', iso(NOW - HOUR_MS), { steps: poor, recent: poor }],
+  [
+    'degraded',
+    'since the minute of the first failure, not since the step or its creation',
+    iso(NOW - 10 * 60_000),
+    {
+      destination: withTwoUrls({ createdAt: iso(NOW - 50 * 60_000) }),
+      steps: poor,
+      recent: poor,
+      troubledMinutes: [NOW - 3 * HOUR_MS, NOW - 10 * 60_000, NOW - 5 * 60_000],
+    },
+  ],
+  [
+    'degraded',
+    'since its creation, if it failed within that minute',
+    iso(NOW - 50 * 60_000),
+    {
+      destination: withTwoUrls({ createdAt: iso(NOW - 50 * 60_000) }),
+      steps: poor,
+      recent: poor,
+      troubledMinutes: [NOW - 50 * 60_000 - 30_000],
+    },
+  ],
+  [
+    'failing',
+    'since the first failure of the step, if no more is known',
+    iso(NOW - 20 * 60_000),
+    { steps: bad, recent: bad, troubledMinutes: [NOW - 20 * 60_000] },
+  ],
   [
     'degraded',
     'if one of two URLs does not accept deliveries',
@@ -365,7 +394,7 @@ test('a row is degraded, not failing, once the last attempt succeeded and nothin
   const known = { ...unknownHealth(), successAt: NOW - 60_000 };
   expect(healthOf(observed({ steps: bad, recent: bad, known }))).toMatchObject({
     state: 'degraded',
-    stateSince: iso(NOW - 60_000),
+    stateSince: iso(NOW - HOUR_MS),
   });
 });
 

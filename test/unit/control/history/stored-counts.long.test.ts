@@ -8,6 +8,7 @@ import {
 import {
   countsBetween,
   countsInSteps,
+  troubledMinutes,
   withSince,
 } from '../../../../services/control/history/queries';
 import {
@@ -190,4 +191,17 @@ test('an hour has few rows to change: its minutes are added to it every ten minu
   await add(count(HOUR + 5 * MINUTE_MS), count(HOUR + 12 * MINUTE_MS));
   expect(await hours()).toEqual([3]);
   expect(await sumOf(HOUR, HOUR + HOUR_MS)).toBe(5);
+});
+
+test('the minutes with a failure are found in order, those of this destination only', async () => {
+  const minute = (n: number) => HOUR + n * MINUTE_MS;
+  await add(
+    count(minute(1), 'failed'),
+    count(minute(9), 'failed'),
+    count(minute(7), 'partly'),
+    count(minute(5)),
+    { ...count(minute(6), 'failed'), destination: 'dst_2' },
+  );
+  await keepCounts(database, KEEP, NOW_MS);
+  expect(await troubledMinutes(database, 'dst_1', minute(2))).toEqual([minute(7), minute(9)]);
 });

@@ -49,6 +49,7 @@ test('a message names what became of it at each destination of its source', asyn
   const source = await create('/sources', { name: 'Shop' });
   const got = await aDestination(source, 'got');
   const waits = await aDestination(source, 'waits');
+  const resumed = await aDestination(source, 'resumed');
   const died = await aDestination(source, 'died');
   const pages = await aDestination(source, 'pages', { types: ['page'] });
   const cheap = await aDestination(source, 'cheap', { filter: 'properties.total < 10.0' });
@@ -58,13 +59,14 @@ test('a message names what became of it at each destination of its source', asyn
   const events = [
     anEvent({ ...of, delivery: 'd-1', destination: got }),
     aWait({ ...of, delivery: 'd-2', destination: waits, reason: 'circuit_open' }),
+    aWait({ ...of, delivery: 'd-4', destination: resumed, reason: 'paused', n: 1 }),
     aDeath({ ...of, delivery: 'd-3', destination: died, reason: 'window_closed' }),
   ];
   await storeEvents(database, events);
 
   const { body } = await lookUp('message=m-1').expect(200);
   expect(body).toMatchObject({
-    data: [{ message: 'm-1', source }],
+    data: [{ message: 'm-1', source, type: 'track', event: 'Order' }],
     searched: { to: control.clock.now.toISOString(), complete: true },
     next: null,
   });
@@ -72,12 +74,29 @@ test('a message names what became of it at each destination of its source', asyn
     body.data[0].destinations as { id: string; outcome: string; reason: string }[]
   ).map(({ id, ...rest }) => [id, rest] as const);
   expect(Object.fromEntries(outcomes)).toEqual({
-    [got]: { outcome: 'delivered', reason: null },
-    [waits]: { outcome: 'waiting', reason: 'circuit_open' },
-    [died]: { outcome: 'dead', reason: 'window_closed' },
-    [pages]: { outcome: 'not_matched', reason: 'type' },
-    [cheap]: { outcome: 'not_matched', reason: 'filtered' },
-    [late]: { outcome: 'unknown', reason: null },
+    [got]: {
+      delivery: { id: 'd-1', status: 'delivered' },
+      outcome: 'delivered',
+      reason: null,
+    },
+    [waits]: {
+      delivery: { id: 'd-2', status: 'held' },
+      outcome: 'waiting',
+      reason: 'circuit_open',
+    },
+    [resumed]: {
+      delivery: { id: 'd-4', status: 'retrying' },
+      outcome: 'waiting',
+      reason: null,
+    },
+    [died]: {
+      delivery: { id: 'd-3', status: 'dead' },
+      outcome: 'dead',
+      reason: 'window_closed',
+    },
+    [pages]: { delivery: null, outcome: 'not_matched', reason: 'type' },
+    [cheap]: { delivery: null, outcome: 'not_matched', reason: 'filtered' },
+    [late]: { delivery: null, outcome: 'unknown', reason: null },
   });
 });
 
@@ -98,7 +117,12 @@ test('a lookup examines filters until its time is over', async () => {
   expect(destinations[0]).toMatchObject(filtered);
   expect(destinations[4]).toMatchObject(unknown);
   // It has nothing to examine.
-  expect(destinations[5]).toEqual({ id: unfiltered, outcome: 'unknown', reason: null });
+  expect(destinations[5]).toEqual({
+    id: unfiltered,
+    delivery: null,
+    outcome: 'unknown',
+    reason: null,
+  });
 });
 
 test('a message of a source that is off was dropped, and one of no destination has none', async () => {
