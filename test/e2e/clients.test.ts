@@ -9,7 +9,7 @@ import { ROOT } from '../../shared/runtime/repo-root';
 import { type ReceivedRequest } from '../../tools/harness/sink';
 import { type ClientProgram, PROGRAMS, pythonWithClients, runClient } from '../clients/programs';
 import { startProgram } from '../support/child-program';
-import { CHROMIUM, openChromium } from '../support/chromium';
+import { CHROMIUM, openBrowser } from '../support/chromium';
 import { eventually } from '../support/eventually';
 import { CURL, GO, PYTHON, testWith } from '../support/external-tools';
 import { type Tool } from '../support/installed-tool';
@@ -200,7 +200,7 @@ describe('the senders of examples/', () => {
         env,
       });
       const [, base] = await server.printed(/listening on (\S+)/);
-      const browser = await openChromium();
+      const browser = await openBrowser(CHROMIUM);
       const tab = await browser.newPage();
       const complaints: string[] = [];
       tab.on('pageerror', (error) => complaints.push(error.message));

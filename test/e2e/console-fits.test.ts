@@ -1,6 +1,6 @@
 import { type Browser, type Page, type Route } from 'playwright-core';
 import { openTab, type Tab } from '../support/browser';
-import { CHROMIUM, openChromium } from '../support/chromium';
+import { CHROMIUM_SHELL, openBrowser } from '../support/chromium';
 import {
   barriersIn,
   FROM_RIGHT,
@@ -48,7 +48,7 @@ beforeAll(async () => {
       env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' },
       together: true,
     }),
-    openChromium(),
+    openBrowser(CHROMIUM_SHELL),
   ]);
   subjects = await makeStrange();
 }, 8 * MINUTES);
@@ -152,7 +152,7 @@ function askedBy(page: Page): string[] {
 }
 
 testWith(
-  CHROMIUM,
+  CHROMIUM_SHELL,
   'the page of a destination asks for its health once, beside the destination, and not for the ' +
     'overview of all; folded numbers are no rows',
   async () => {
@@ -181,7 +181,7 @@ testWith(
 );
 
 testWith(
-  CHROMIUM,
+  CHROMIUM_SHELL,
   'every page fits its window with names of 200 letters, from right to left, of emoji and of ' +
     'markup, shows what it is about without scrolling, and is accessible in light and dark',
   async () => {

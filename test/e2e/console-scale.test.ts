@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Browser, type Page, type Response } from 'playwright-core';
 import { openTab, type Tab } from '../support/browser';
-import { CHROMIUM, openChromium } from '../support/chromium';
+import { CHROMIUM, openBrowser } from '../support/chromium';
 import { barriersIn, misfitsOf, STRANGE_NAMES, type Window } from '../support/console/fits';
 import { type ConsolePage, consolePages, type Subjects } from '../support/console/pages';
 import { eventually } from '../support/eventually';
@@ -48,7 +48,7 @@ beforeAll(async () => {
       env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' },
       together: true,
     }),
-    openChromium(),
+    openBrowser(CHROMIUM),
   ]);
   subjects = await makeMany();
   tab = await openTab(browser);

@@ -1,6 +1,6 @@
 import { type Browser, type BrowserContextOptions, type Locator } from 'playwright-core';
 import { openSection, openTab, type Tab } from '../support/browser';
-import { CHROMIUM, openChromium } from '../support/chromium';
+import { CHROMIUM_SHELL, openBrowser } from '../support/chromium';
 import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
@@ -28,7 +28,7 @@ let hooks: Record<'crm' | 'warehouse' | 'ledger', Destination>;
 
 const MINUTES = 8 * 60_000;
 const story = (name: string, tell: () => Promise<void>, timeoutMs: number) =>
-  testWith(CHROMIUM, name, tell, timeoutMs);
+  testWith(CHROMIUM_SHELL, name, tell, timeoutMs);
 
 beforeAll(async () => {
   [stage, browser] = await Promise.all([
@@ -36,7 +36,7 @@ beforeAll(async () => {
       env: { WAYPOST_TIMEOUT: '2s', WAYPOST_RETRY_DELAYS: '1s,2s' },
       together: true,
     }),
-    openChromium(),
+    openBrowser(CHROMIUM_SHELL),
   ]);
   shop = await stage.system.createSource('Web shop');
   const connect = (name: string, path: string) =>

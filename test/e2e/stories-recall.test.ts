@@ -2,7 +2,7 @@ import { type Delivery, type Replay } from '../../shared/api/operations';
 import { defined } from '../../shared/collections/defined';
 import { DUE } from '../../shared/kafka/topics';
 import { openTab, type Tab } from '../support/browser';
-import { CHROMIUM, openChromium } from '../support/chromium';
+import { CHROMIUM_SHELL, openBrowser } from '../support/chromium';
 import { testWith } from '../support/external-tools';
 import { type Connection, openStorySystem, type StorySystem } from '../support/story-system';
 import { eventually } from '../support/eventually';
@@ -207,7 +207,7 @@ async function confirm({ page }: Tab, label: string, question: string): Promise<
 }
 
 testWith(
-  CHROMIUM,
+  CHROMIUM_SHELL,
   'an operator sends and cancels waiting deliveries in the console: one, several, and all ' +
     'of a destination',
   async () => {
@@ -222,7 +222,7 @@ testWith(
     for (let i = 0; i < 4; i++) await connection.send();
     const [one, unwanted, ...rest] = await waiting(connection, 4);
     works = true;
-    const browser = await openChromium();
+    const browser = await openBrowser(CHROMIUM_SHELL);
     const tab = await openTab(browser);
     const { page } = tab;
     const at = (path: string) => `${system.controlUrl}${path}`;

@@ -6,7 +6,7 @@ import { DEAD } from '../../shared/kafka/topics';
 import { decodeDelivery } from '../../shared/model/delivery';
 import { ROOT } from '../../shared/runtime/repo-root';
 import { openTab, type Tab } from '../support/browser';
-import { CHROMIUM, openChromium } from '../support/chromium';
+import { CHROMIUM_SHELL, openBrowser } from '../support/chromium';
 import { waypost } from '../support/cli';
 import { eventually } from '../support/eventually';
 import { testWith } from '../support/external-tools';
@@ -232,7 +232,7 @@ let tab: Tab | undefined;
 let clicks = 0;
 
 async function openPage(path: string): Promise<Tab['page']> {
-  browser ??= await openChromium();
+  browser ??= await openBrowser(CHROMIUM_SHELL);
   if (tab === undefined) {
     tab = await openTab(browser);
     // What is not there yet may be there when the page is opened again.
@@ -575,7 +575,7 @@ describe.each(['during the trouble', 'after three endpoints have recovered'])('%
 
   for (const question of QUESTIONS) {
     testWith(
-      CHROMIUM,
+      CHROMIUM_SHELL,
       `a page answers in two clicks or fewer: ${question}`,
       () => agrees('page')(question),
       3 * MINUTES,

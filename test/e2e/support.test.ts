@@ -1,7 +1,7 @@
 import { type Browser, type BrowserContextOptions } from 'playwright-core';
 import { defined } from '../../shared/collections/defined';
 import { openTab, type Tab } from '../support/browser';
-import { CHROMIUM, openChromium } from '../support/chromium';
+import { CHROMIUM_SHELL, openBrowser } from '../support/chromium';
 import { waypost } from '../support/cli';
 import { eventually } from '../support/eventually';
 import { testWith } from '../support/external-tools';
@@ -150,7 +150,7 @@ describe('in the console', () => {
   let clicks: number;
 
   const needsBrowser = (name: string, tell: () => Promise<void>) =>
-    testWith(CHROMIUM, name, tell, MINUTES);
+    testWith(CHROMIUM_SHELL, name, tell, MINUTES);
   const at = (path: string) => `${stage.system.controlUrl}${path}`;
   const click = async (role: 'link' | 'button', name: string | RegExp) => {
     clicks++;
@@ -164,7 +164,7 @@ describe('in the console', () => {
   /** Opens the first page, as support does. */
   const begin = async () => {
     if (signedIn === undefined) {
-      browser = await openChromium();
+      browser = await openBrowser(CHROMIUM_SHELL);
       tab = await openTab(browser);
       await tab.page.goto(at('/'));
       await tab.page.getByLabel(/^Token/).fill(stage.system.adminToken);

@@ -5,7 +5,7 @@ import { type Browser, type Page } from 'playwright-core';
 import { snippetsFor } from '../../console/src/lib/snippets';
 import { listen } from '../../shared/runtime/health';
 import { ROOT } from '../../shared/runtime/repo-root';
-import { CHROMIUM, openChromium } from '../support/chromium';
+import { CHROMIUM, openBrowser } from '../support/chromium';
 import { aWriteKey } from '../support/write-key';
 import { eventually } from '../support/eventually';
 import { testWith } from '../support/external-tools';
@@ -109,7 +109,7 @@ interface OpenPage {
 }
 
 async function openPage(script?: string): Promise<OpenPage> {
-  browser ??= await openChromium();
+  browser ??= await openBrowser(CHROMIUM);
   const page = await (await browser.newContext()).newPage();
   const requests: string[] = [];
   const complaints: string[] = [];

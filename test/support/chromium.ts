@@ -2,14 +2,29 @@ import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { type Tool } from './installed-tool';
 
-/** A real browser, for tests that need one. */
+/** Real browsers, for tests that need one. */
 
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-const PATH = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path)) ?? 'chromium';
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const PATH = process.env.CHROMIUM ?? firstOf(BROWSERS) ?? 'chromium';
 
+/** The browser that people have. */
 export const CHROMIUM: Tool = { command: PATH, name: 'Chromium' };
 
-export function openChromium(): Promise<Browser> {
+/**
+ * Chromium without the window around its pages, which takes more than half of its CPU; the whole
+ * one if it is missing. A page that is closed here loses its last requests: tests of clients need
+ * the whole one.
+ */
+export const CHROMIUM_SHELL: Tool = {
+  command: process.env.CHROMIUM ?? firstOf(['/usr/bin/chromium-headless-shell']) ?? PATH,
+  name: 'Chromium',
+};
+
+function firstOf(paths: readonly string[]): string | undefined {
+  return paths.find((path) => existsSync(path));
+}
+
+export function openBrowser({ command }: Tool): Promise<Browser> {
   // Chromium has no sandbox for root, as tests in a container run.
-  return chromium.launch({ executablePath: PATH, args: ['--no-sandbox', '--disable-gpu'] });
+  return chromium.launch({ executablePath: command, args: ['--no-sandbox', '--disable-gpu'] });
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Locator, type Page } from 'playwright-core';
 import { ROOT } from '../../shared/runtime/repo-root';
 import { openSection, openTab } from '../../test/support/browser';
-import { openChromium } from '../../test/support/chromium';
+import { CHROMIUM, openBrowser } from '../../test/support/chromium';
 import { eventually } from '../../test/support/eventually';
 import { type Destination } from '../harness/api';
 import { type System } from '../harness/system';
@@ -20,7 +20,7 @@ interface Known {
 }
 
 export async function takePictures(system: System, known: Known): Promise<void> {
-  const browser = await openChromium();
+  const browser = await openBrowser(CHROMIUM);
   const tab = await openTab(browser, {
     viewport: { width: 1280, height: 800 },
     colorScheme: 'light',

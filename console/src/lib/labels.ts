@@ -3,7 +3,7 @@ import { ALERTS_ID, type Role } from '../../../shared/model/config';
 import { type Reason } from '../../../shared/model/reasons';
 import { text } from '../texts';
 import { count } from '../texts/counts';
-import { LOCALE } from '../texts/locale';
+import { dayAndMonth, dayMonthAndYear, hourAndMinute, hourMinuteAndSecond } from '../texts/moments';
 
 /** Labels for the codes of the API. Pure. */
 
@@ -75,29 +75,19 @@ export function relative(iso: string, nowMs: number): string {
 /** Formats a time in the time zone of the browser: "23:12:04", with the day unless it is today. */
 export function absolute(iso: string, nowMs: number): string {
   const date = new Date(iso);
-  const time = date.toLocaleTimeString(LOCALE, {
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    hourCycle: 'h23',
-  });
-  if (date.toDateString() === new Date(nowMs).toDateString()) return time;
-  const year =
-    date.getFullYear() === new Date(nowMs).getFullYear() ? {} : ({ year: 'numeric' } as const);
-  return `${date.toLocaleDateString(LOCALE, { day: 'numeric', month: 'short', ...year })}, ${time}`;
+  const now = new Date(nowMs);
+  const time = hourMinuteAndSecond(date);
+  if (date.toDateString() === now.toDateString()) return time;
+  const day = date.getFullYear() === now.getFullYear() ? dayAndMonth(date) : dayMonthAndYear(date);
+  return `${day}, ${time}`;
 }
 
 /** Formats a time in the time zone of the browser to the minute: "23:12", with the day unless today. */
 export function clock(iso: string, nowMs: number): string {
   const date = new Date(iso);
-  const time = date.toLocaleTimeString(LOCALE, {
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  });
+  const time = hourAndMinute(date);
   if (date.toDateString() === new Date(nowMs).toDateString()) return time;
-  const day = date.toLocaleDateString(LOCALE, { day: 'numeric', month: 'short' });
-  return `${day}, ${time}`;
+  return `${dayAndMonth(date)}, ${time}`;
 }
 
 export function capitalized(text: string): string {

@@ -1,6 +1,6 @@
 import { defined } from '../../../shared/collections/defined';
 import { type FilterStatus } from '../../../shared/model/reasons';
-import { LOCALE } from '../texts/locale';
+import { dayAndMonth, hourAndMinute } from '../texts/moments';
 
 /** Prepares counts over time for a chart. Pure. */
 
@@ -100,13 +100,9 @@ const LONG_STEP_SECONDS = 3_600;
 /** Returns the label of a step. */
 export function stepLabel(at: string, stepSeconds: number): string {
   const date = new Date(at);
-  const day = date.toLocaleDateString(LOCALE, { day: 'numeric', month: 'short' });
+  const day = dayAndMonth(date);
   if (stepSeconds >= DAY_SECONDS) return day;
-  const time = date.toLocaleTimeString(LOCALE, {
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  });
+  const time = hourAndMinute(date);
   return stepSeconds > LONG_STEP_SECONDS ? `${day}, ${time}` : time;
 }
 

@@ -26,6 +26,7 @@ import { LONG_SPANS, spanNamed } from '../../../console/src/lib/spans';
 import { readViews, removeView, saveView } from '../../../console/src/lib/views';
 import {
   absolute,
+  clock,
   isoOfLocal,
   latency,
   localOfIso,
@@ -68,6 +69,14 @@ describe('times', () => {
     expect(absolute(local('2026-01-01T09:05:07'), at)).toBe('09:05:07');
     expect(absolute(local('2026-01-03T09:05:07'), at)).toBe('Jan 3, 09:05:07');
     expect(absolute(local('2025-12-31T09:05:07'), at)).toBe('Dec 31, 2025, 09:05:07');
+    expect(clock(local('2026-01-01T09:05:07'), at)).toBe('09:05');
+    expect(clock(local('2026-01-03T09:05:07'), at)).toBe('Jan 3, 09:05');
+  });
+
+  test('that are none are named so in place of an exception, which would empty the page', () => {
+    expect(absolute('no time', now)).toBe('Invalid Date, Invalid Date');
+    expect(clock('no time', now)).toBe('Invalid Date, Invalid Date');
+    expect(stepLabel('no time', 60)).toBe('Invalid Date');
   });
 
   test('survive the way from a field to the API and back', () => {
