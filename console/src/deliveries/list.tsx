@@ -168,7 +168,8 @@ function Searched({ times: { from, to, complete }, asked, found }: SearchedProps
         <>
           <TextLink to={`/lookup?${new URLSearchParams({ message }).toString()}`}>
             {words.whereNot}
-          </TextLink>{' '}
+          </TextLink>
+          {'. '}
         </>
       )}
       {says(<When at={from} exact />, <When at={to} exact />)}

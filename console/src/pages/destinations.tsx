@@ -126,7 +126,7 @@ function List({ destinations, health, since, filters }: ListProps) {
           { ...sortable(filters, words.dead, '-dead'), number: true, className: 'c-count' },
           { text: words.lastError, className: 'c-error' },
           { ...number(words.sources), className: 'c-sources' },
-          words.urls,
+          { text: words.urls, className: 'c-url' },
         ]}
       >
         {destinations.map((destination) => (
