@@ -226,7 +226,7 @@ export function localOfIso(iso: string | null | undefined): string {
 }
 
 /** Longer addresses are cut in the middle: their ends differ where their hosts are the same. */
-const MOST_OF_URL = 18;
+const MOST_OF_URL = 16;
 const END_OF_URL = 10;
 
 /** Returns a URL without its scheme, cut in the middle. */

@@ -38,9 +38,9 @@ export function DeliveryPage() {
       actions={
         delivery && (
           <>
-            {!pending && <RecallDelivery delivery={delivery} />}
-            {!pending && <Replay delivery={delivery} onSent={setAwaited} />}
             <EditAndResend delivery={delivery} />
+            {!pending && <Replay delivery={delivery} onSent={setAwaited} />}
+            {!pending && <RecallDelivery delivery={delivery} />}
           </>
         )
       }

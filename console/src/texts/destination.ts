@@ -79,7 +79,7 @@ export const destination = {
     request: 'Request',
     changedHeaders: (changedHeaders: string) =>
       `The destination has other values today for: ${changedHeaders}`,
-    notStored: (name: string) => `${name}: (differs with each request, not stored)`,
+    notStored: (name: string) => `${name}: (not stored)`,
     onlySignature: 'With the other headers of the destination, which are under Settings.',
     requestHeadersCode: 'request headers',
     copyAsCurl: 'Copy as curl',

@@ -113,7 +113,7 @@ describe('labels', () => {
 
 test.each([
   ['https://a.example/hooks', 'a.example/hooks'],
-  ['http://127.0.0.1:39919/webhooks/Acme', '127.0.0…hooks/Acme'],
+  ['http://127.0.0.1:39919/webhooks/Acme', '127.0…hooks/Acme'],
 ])('the URL %s is in short %s', (url, short) => {
   expect(urlInShort(url)).toBe(short);
 });
