@@ -27,6 +27,7 @@ import '@mantine/core/styles/CheckboxCard.css';
 import '@mantine/core/styles/CheckboxIndicator.css';
 import '@mantine/core/styles/Checkbox.css';
 import '@mantine/core/styles/Button.css';
+import '@mantine/core/styles/ColorSwatch.css';
 import '@mantine/core/styles/Fieldset.css';
 import '@mantine/core/styles/Menu.css';
 import '@mantine/core/styles/Modal.css';

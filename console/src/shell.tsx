@@ -27,6 +27,7 @@ const GROUPS: [heading: string, places: Place[]][] = [
     [
       ['/', words.overview, 'overview', 'GET /overview'],
       ['/debugger', words.events, 'debugger', 'GET /events'],
+      ['/lookup', words.lookup, 'search', 'GET /lookup'],
       ['/deliveries', words.deliveries, 'deliveries', 'GET /deliveries'],
       ['/replays', words.replays, 'replays', 'GET /replays'],
       ['/destinations', words.destinations, 'destinations', 'GET /destinations'],
@@ -53,14 +54,15 @@ export function Shell({ children }: { children: ReactNode }) {
   const shown = useRef(pathname);
   useEffect(() => {
     setOpen(false);
-    // After a navigation, screen readers and the keyboard start at the top of the page. The browser
-    // handles the first page, and a list brings its reader back to the row that they came from.
-    if (shown.current !== pathname && !isBack) main.current?.focus();
+    // After a navigation, everybody starts at the top of the page, also by keyboard or screen
+    // reader. The browser handles the first page, and a list brings its reader back to the row that
+    // they came from.
+    if (shown.current !== pathname && !isBack) toTopOf(main.current);
     shown.current = pathname;
   }, [pathname, isBack]);
   return (
     <div className="shell">
-      <a className="skip" href="#main" onClick={() => main.current?.focus()}>
+      <a className="skip" href="#main" onClick={() => toTopOf(main.current)}>
         {words.skip}
       </a>
       <header className="top">
@@ -93,6 +95,12 @@ export function Shell({ children }: { children: ReactNode }) {
       </main>
     </div>
   );
+}
+
+/** The focus alone would scroll to where the header covers the title. */
+function toTopOf(main: HTMLElement | null): void {
+  main?.focus({ preventScroll: true });
+  window.scrollTo(0, 0);
 }
 
 const SCHEMES = { auto: 'light', light: 'dark', dark: 'auto' } as const;
@@ -147,15 +155,15 @@ const LOOK_MS = 15_000;
 /** A larger number is not more useful. */
 const MANY = 20;
 
-/** The number of unseen notices, on every page. */
+/** The number of notices that nobody has acknowledged and that are not over, on every page. */
 function Unseen() {
-  const query = { acknowledged: 'false' as const, limit: MANY + 1 };
+  const query = { acknowledged: 'false' as const, open: 'true' as const, limit: MANY + 1 };
   const read = useRead('GET /notices', { query }, { every: LOOK_MS });
   const unseen = read.data?.data.data.length ?? 0;
   return (
     <span role="status">
       {unseen > 0 && (
-        <Link className="unseen" to="/notices?acknowledged=false">
+        <Link className="unseen" to="/notices?acknowledged=false&open=true">
           {unseen > MANY ? words.manyUnseen(MANY) : words.unseen(unseen)}
         </Link>
       )}

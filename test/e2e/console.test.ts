@@ -470,6 +470,9 @@ story(
   MINUTES,
 );
 
+/** Where somebody is on a page: the focus, its outline, and how far down. */
+const PLACE =
+  '[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle, scrollY]';
 /** Row that has the focus. */
 const FOCUSED = "document.activeElement.closest('[data-row]')?.dataset.row";
 
@@ -503,6 +506,16 @@ story(
     await panel.waitFor({ state: 'detached' });
 
     await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^(First|Second) Read → / }).waitFor();
+    // A page that is left half-way down does not leave the next one there.
+    await eventually(async () => {
+      await page.mouse.wheel(0, 300);
+      expect(await tab.evaluate('scrollY')).toBeGreaterThan(0);
+    });
+    await page.getByRole('link', { name: 'Audit', exact: true }).click();
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    expect(await tab.evaluate(PLACE)).toEqual(['MAIN', 'none', 0]);
+    await page.goBack();
     await page.getByRole('heading', { name: /^(First|Second) Read → / }).waitFor();
     await page.goBack();
     await eventually(async () => expect(await tab.evaluate(FOCUSED)).toBe(lower));

@@ -237,7 +237,12 @@ testWith(
       await page.getByRole('button', { name: 'Send now' }).waitFor({ state: 'detached' });
 
       await page.goto(at(`/deliveries/${unwanted!.id}`));
-      await confirm(tab, 'Cancel delivery', 'Cancel this delivery?');
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: 'Cancel delivery' }).click();
+      await page
+        .getByRole('dialog', { name: 'Cancel this delivery?' })
+        .getByRole('button', { name: 'Cancel delivery' })
+        .click();
       await facts.getByText('cancelled', { exact: true }).waitFor();
       await facts.getByText('Someone cancelled it').waitFor();
 

@@ -1,7 +1,7 @@
 import { Alert, Stack, Text } from '@mantine/core';
 import { type Delivery, type Destination } from '../../../shared/api/operations';
 import { isDelivered } from '../../../shared/model/reasons';
-import { whyOf } from '../deliveries/list';
+import { whyOf } from '../lib/goes-on';
 import { outcomeInWords } from '../lib/labels';
 import { EventList } from '../ui/event-list';
 import { Snippets } from '../ui/snippets';
@@ -102,7 +102,7 @@ function Arrival({ of: delivery }: { of: Arriving }) {
       <Pill kind={status} />
       <TextLink to={`/deliveries/${id}`}>{event ?? type}</TextLink>
       <When at={acceptedAt} />
-      <span className="quiet">{whyOf(delivery)}</span>
+      <span className="quiet">{whyOf(delivery, Date.now())}</span>
     </li>
   );
 }

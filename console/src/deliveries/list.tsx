@@ -9,11 +9,10 @@ import {
 } from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
-import { isDelivered } from '../../../shared/model/reasons';
 import { SelectionBar } from '../delivery/selection';
 import { call, useRead } from '../lib/api';
-import { goesOnInWords } from '../lib/goes-on';
-import { answerInShort, count, reasonInWords, stateInWords } from '../lib/labels';
+import { whyOf } from '../lib/goes-on';
+import { answerInShort, count, stateInWords } from '../lib/labels';
 import { sayProblem } from '../lib/problems';
 import { linkOf, rowOf, useReturn } from '../lib/return';
 import { useMay } from '../lib/session';
@@ -28,6 +27,7 @@ import { Histogram } from './histogram';
 import { DeliveryPanel } from './panel';
 import { MOST_SELECTED, readMatching } from './read-matching';
 import { SearchField } from './search-field';
+import { tallyOf, theMessageOf } from './tally';
 import { text } from '../texts';
 
 const words = text.watch.deliveries;
@@ -75,6 +75,9 @@ export function DeliveryList({ destination }: Props) {
   const query = queryOf(filters, destination);
   const read = useRead('GET /deliveries', { query }, { every: 5_000, keep: true });
   const total = useTotal(query);
+  // Of what was searched for before, or of a page of several, no count would be true.
+  const isAll =
+    !read.isPlaceholderData && filters.get('after') === '' && read.data?.data.next === null;
   return (
     <>
       <div className="search-row">
@@ -94,7 +97,11 @@ export function DeliveryList({ destination }: Props) {
       <ViewTabs list="deliveries" filters={filters} tabs={TABS} />
       <Histogram filters={filters} destination={destination} />
       {read.data?.data.searched && (
-        <Searched {...read.data.data.searched} isText={'q' in query && query.q !== ''} />
+        <Searched
+          times={read.data.data.searched}
+          asked={'q' in query ? filters.get('q') : ''}
+          found={isAll ? read.data.data.data : []}
+        />
       )}
       {read.data && !read.error ? (
         <div className={destination === undefined ? '' : 'of-one'}>
@@ -139,20 +146,41 @@ function queryOf(filters: Filters, destination: string | undefined) {
   return { ...query, ...searched };
 }
 
-interface SearchedProps extends NonNullable<Response['searched']> {
-  /** a text was searched for */
-  isText: boolean;
+interface SearchedProps {
+  times: NonNullable<Response['searched']>;
+  /** the text that was searched for; empty: none was */
+  asked: string;
+  /** all that was found; empty: nothing, or more than a page */
+  found: readonly Row[];
 }
 
-/** Says which part of the past a search, or a page that is not full, covers. */
-function Searched({ from, to, complete, isText }: SearchedProps) {
+/** Says which part of the past a search, or a page that is not full, covers, and what it found. */
+function Searched({ times: { from, to, complete }, asked, found }: SearchedProps) {
+  const isText = asked !== '';
   const says = isText ? words.searched : words.lookedAt;
+  const message = theMessageOf(found);
   return (
     <Text size="sm" className="quiet" role="status">
+      {isText && found.length > 0 && (
+        <strong>{words.found(asked, tallyOf(found).map(outcomeCount))} </strong>
+      )}
+      {isText && message !== undefined && (
+        <>
+          <TextLink to={`/lookup?${new URLSearchParams({ message }).toString()}`}>
+            {words.whereNot}
+          </TextLink>
+          {'. '}
+        </>
+      )}
       {says(<When at={from} exact />, <When at={to} exact />)}
-      {isText && !complete && words.moreMayMatch} {isText && words.quotesHint}
+      {isText && !complete && words.moreMayMatch}
+      {isText && !asked.includes('"') && words.quotesHint(asked)}
     </Text>
   );
+}
+
+function outcomeCount({ outcome, n }: ReturnType<typeof tallyOf>[number]): string {
+  return `${count(n)} ${words.outcomes[outcome]}`;
 }
 
 interface FoundProps {
@@ -336,7 +364,7 @@ const HAS_ROOM = '(min-width: 64em)';
 function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
   const link = useRef<HTMLAnchorElement>(null);
   const title = delivery.event === null ? delivery.type : `${delivery.type}: ${delivery.event}`;
-  const why = whyOf(delivery);
+  const why = whyOf(delivery, Date.now());
   const { lastStatusCode, lastError } = delivery;
   const answer = answerInShort(lastStatusCode, lastError?.code);
   // The word that the search field takes.
@@ -405,17 +433,4 @@ function Cell({ children, className, title = children }: CellProps) {
       <bdi>{children as ReactNode}</bdi>
     </td>
   );
-}
-
-/** Why it waits or ended, and what follows. */
-export function whyOf({
-  status,
-  reason,
-  goesOn,
-}: Pick<Row, 'status' | 'reason' | 'goesOn'>): string {
-  const parts = [
-    isDelivered(status) ? '' : reasonInWords(reason),
-    goesOn ? goesOnInWords(goesOn, reason, Date.now()) : '',
-  ];
-  return parts.filter((part) => part !== '').join('. ');
 }

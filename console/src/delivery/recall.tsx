@@ -1,17 +1,16 @@
-import { Group, Text } from '@mantine/core';
+import { Group, Menu, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { useChange } from '../lib/api';
 import { useMay } from '../lib/session';
-import { Confirmed, Failure } from '../ui/ui';
+import { MoreMenu } from '../ui/more-menu';
+import { Confirmed, Failure, Question } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.delivery.recall;
 
 /** Sends a waiting delivery now, or cancels it. */
-
-const KEEP = words.keepWaiting;
 
 /** The actions for a delivery that waits. They disappear until its history shows their effect. */
 export function RecallDelivery({ delivery }: { delivery: Delivery }) {
@@ -19,6 +18,7 @@ export function RecallDelivery({ delivery }: { delivery: Delivery }) {
   const { id, status, reason, attemptsMade } = delivery;
   const state = `${status}/${reason ?? ''}/${String(attemptsMade)}`;
   const [asked, setAsked] = useState<string>();
+  const [isCancelling, setCancelling] = useState(false);
   const onDone = () => setAsked(state);
   const retry = useChange('POST /deliveries/{id}/retry', { says: words.sending, onDone });
   const cancel = useChange('POST /deliveries/{id}/cancel', { says: words.cancelling, onDone });
@@ -35,17 +35,23 @@ export function RecallDelivery({ delivery }: { delivery: Delivery }) {
         >
           <Text>{words.sendHint}</Text>
         </Confirmed>
-        <Confirmed
-          danger
-          label={words.cancelDelivery}
-          dismiss={KEEP}
-          question={words.cancelQuestion}
-          busy={cancel.isPending}
-          onConfirm={() => cancel.mutate({ id })}
-        >
-          <Text>{words.cancelHint}</Text>
-        </Confirmed>
+        <MoreMenu label={words.more} width={200}>
+          <Menu.Item color="red" onClick={() => setCancelling(true)}>
+            {words.cancelDelivery}
+          </Menu.Item>
+        </MoreMenu>
       </Group>
+      <Question
+        opened={isCancelling}
+        onClose={() => setCancelling(false)}
+        danger
+        label={words.cancelDelivery}
+        dismiss={words.keepWaiting}
+        question={words.cancelQuestion}
+        onConfirm={() => cancel.mutate({ id })}
+      >
+        <Text>{words.cancelHint}</Text>
+      </Question>
       {error && <Failure error={error} what={words.changeTask} />}
     </div>
   );

@@ -4,7 +4,7 @@ import { AttemptView, BodyView } from '../destination/attempt';
 import { At, Empty, Section } from '../ui/ui';
 import { attemptName } from './compare';
 import { NotCalled } from './not-called';
-import { type Moment, momentsOf } from './timeline';
+import { type Moment, momentsOf, newestOf } from './timeline';
 import { text } from '../texts';
 
 const words = text.watch.delivery;
@@ -15,11 +15,7 @@ type Attempt = Delivery['attempts'][number];
 export function Story({ delivery }: { delivery: Delivery }) {
   const [chosen, setChosen] = useState<string>();
   const { attempts } = delivery;
-  const newest = attempts.reduce<Attempt | undefined>(
-    (last, each) => (last && Date.parse(last.at) > Date.parse(each.at) ? last : each),
-    undefined,
-  );
-  const shown = attempts.find((each) => keyOf(each) === chosen) ?? newest;
+  const shown = attempts.find((each) => keyOf(each) === chosen) ?? newestOf(attempts);
   return (
     <div className="story">
       <section className="card" aria-label={words.timeline}>

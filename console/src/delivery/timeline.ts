@@ -6,9 +6,9 @@ import {
   absolute,
   answerInShort,
   capitalized,
+  clock,
   latency,
   reasonInWords,
-  relative,
   spanOf,
   stateInWords,
 } from '../lib/labels';
@@ -110,7 +110,30 @@ export function sentenceOf(delivery: Delivery, nowMs: number): string {
     const delivered = words.delivered(at, took, attemptsMade);
     return status === 'delivered' ? delivered : `${delivered} ${words.notAllUrls}`;
   }
-  return words.ended(capitalized(stateInWords(status)), at, attemptsMade, reasonInWords(reason));
+  const ended = words.ended(
+    capitalized(stateInWords(status)),
+    at,
+    attemptsMade,
+    reasonInWords(reason),
+  );
+  return compact([ended, answerOf(delivery)]).join(' ');
+}
+
+/** Returns the last attempt; undefined: there was none. */
+export function newestOf(attempts: Delivery['attempts']): Delivery['attempts'][number] | undefined {
+  return attempts.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at)).at(-1);
+}
+
+/** Longer answers are below. */
+const MOST_OF_ANSWER = 80;
+
+/** Returns the start of what the endpoint said last; undefined: it said nothing that is stored. */
+function answerOf({ attempts }: Delivery): string | undefined {
+  const failed = newestOf(attempts)?.urls.find(({ outcome }) => outcome !== 'delivered');
+  const said = failed?.response?.body.replaceAll(/\s+/g, ' ').trim() ?? '';
+  if (failed?.status === undefined || said === '') return undefined;
+  const start = said.length > MOST_OF_ANSWER ? `${said.slice(0, MOST_OF_ANSWER)} …` : said;
+  return words.answered(failed.status, start);
 }
 
 /** Says how many attempts were made, when the next one comes, and when Waypost gives up. */
@@ -122,6 +145,6 @@ export function budgetInWords(
   const { givenUpAt } = goesOn;
   const attempts = made === 0 ? words.noAttemptsYet : words.soFar(made);
   const end =
-    Date.parse(givenUpAt) > nowMs ? words.givesUpIn(relative(givenUpAt, nowMs)) : words.windowEnded;
+    Date.parse(givenUpAt) > nowMs ? words.givesUpAt(clock(givenUpAt, nowMs)) : words.windowEnded;
   return words.budget(attempts, goesOnInWords(goesOn, reason, nowMs), end);
 }

@@ -1,7 +1,6 @@
 import { Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
-import { compact } from '../../../shared/collections/defined';
 import { PHASES } from '../../../shared/model/phases';
 import { DELIVERIES_HEADER } from '../../../shared/model/batch';
 import { NOT_STORED_HEADERS } from '../../../shared/model/webhook-request';
@@ -141,14 +140,17 @@ function TryView({ of: url, body, isSettled }: TryProps) {
 function RequestView({ of: { batch, request, response }, body }: Pick<TryProps, 'of' | 'body'>) {
   const { changedHeaders = [] } = request ?? {};
   const headers = { ...request?.headers, ...response?.signature };
-  const head = compact([
-    request ? `${request.method} ${request.url}` : undefined,
-    ...linesOf(headers),
-  ]);
-  if (head.length === 0 && body === undefined) return null;
   const unknown = NOT_STORED_HEADERS.filter(
     (name) => headers[name] === undefined && (batch || name !== DELIVERIES_HEADER),
   );
+  const head = request
+    ? [
+        `${request.method} ${request.url}`,
+        ...linesOf(headers),
+        ...unknown.map((name) => words.notStored(name)),
+      ]
+    : linesOf(headers);
+  if (head.length === 0 && body === undefined) return null;
   return (
     <div>
       <h3>{words.request}</h3>
@@ -158,9 +160,11 @@ function RequestView({ of: { batch, request, response }, body }: Pick<TryProps, 
       {head.length > 0 && (
         <>
           <Code label={words.requestHeadersCode} text={head.join('\n')} />
-          <Text size="xs" className="quiet">
-            {request ? words.notStored(unknown.join(', ')) : words.onlySignature}
-          </Text>
+          {!request && (
+            <Text size="xs" className="quiet">
+              {words.onlySignature}
+            </Text>
+          )}
         </>
       )}
       {body !== undefined && <BodyView body={body} />}

@@ -62,7 +62,13 @@ export function Health({ destination: id }: { destination: string }) {
             </div>
           </div>
           {read.data && !read.error ? (
-            <Facts health={read.data.data} destination={id} zoom={zoom} endMs={endMs} />
+            <Facts
+              health={read.data.data}
+              destination={id}
+              span={zoom ? text.ui.spanChoice.selectedInChart : spanNamed(span).label}
+              zoom={zoom}
+              endMs={endMs}
+            />
           ) : (
             <Unread read={read} what={words.theHealth} />
           )}
@@ -95,13 +101,16 @@ export function Health({ destination: id }: { destination: string }) {
 interface FactsProps {
   health: DestinationHealth;
   destination: string;
+  /** name of the shown time */
+  span: string;
   /** undefined: up to now */
   zoom: Range | undefined;
   /** end of the shown time, ms since 1970 */
   endMs: number;
 }
 
-function Facts({ health, destination, zoom, endMs }: FactsProps) {
+function Facts({ health, destination, span, zoom, endMs }: FactsProps) {
+  const { within } = text.ui.tile;
   const { successRate, perSecond, latencyMs, waiting, oldestWaitingAt } = health;
   const steps = everyStep(health, health.series, endMs).map(({ found }) => found);
   const dead = steps.reduce((sum, step) => sum + (step?.dead ?? 0), 0);
@@ -109,20 +118,20 @@ function Facts({ health, destination, zoom, endMs }: FactsProps) {
   return (
     <dl className="tiles">
       <Tile
-        name={words.successRate}
+        name={within(words.successRate, span)}
         value={successRate === null ? words.noAttempts : rateInWords(successRate)}
         spark={<BarSpark kind="good" values={steps.map((step) => step?.delivered ?? 0)} />}
         note={words.perMinute(perMinuteInWords(perSecond * 60))}
       />
       <Tile
-        name={words.waiting}
+        name={words.waitingNow}
         to={listOf(destination, {}, 'pending')}
         value={count(waiting)}
         spark={<ShareSpark parts={[{ kind: 'wait', value: waiting }]} />}
         note={waiting === 0 ? words.none : words.oldestFrom(<When at={oldestWaitingAt} exact />)}
       />
       <Tile
-        name={words.dead}
+        name={within(words.dead, span)}
         to={listOf(destination, range, 'dead')}
         value={count(dead)}
         lost={dead > 0}
@@ -130,7 +139,7 @@ function Facts({ health, destination, zoom, endMs }: FactsProps) {
         note={dead === 0 ? words.noneDead : words.replayHint}
       />
       <Tile
-        name={words.latency}
+        name={within(words.latency, span)}
         value={latency(latencyMs.p95)}
         spark={<LineSpark values={steps.map((step) => step?.latencyMs.p95 ?? null)} />}
         note={words.percentiles(latency(latencyMs.p50), latency(latencyMs.p99))}

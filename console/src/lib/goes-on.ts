@@ -1,6 +1,7 @@
-import { type GoesOn } from '../../../shared/api/operations';
+import { type Delivery, type GoesOn } from '../../../shared/api/operations';
+import { isDelivered } from '../../../shared/model/reasons';
 import { text } from '../texts';
-import { absolute, relative } from './labels';
+import { absolute, reasonInWords, relative } from './labels';
 
 /** Says what a waiting delivery waits for, as the API tells it (`goesOn`). Pure. */
 
@@ -35,4 +36,16 @@ export function goesOnInWords(goesOn: GoesOn, reason: string | null, nowMs: numb
 
 function named(texts: Readonly<Record<string, string>>, reason: string | null): string | undefined {
   return texts[reason ?? ''];
+}
+
+/** Says what follows, which may be all that has room, and then why a delivery waits or ended. */
+export function whyOf(
+  { status, reason, goesOn }: Pick<Delivery, 'status' | 'reason' | 'goesOn'>,
+  nowMs: number,
+): string {
+  const parts = [
+    goesOn ? goesOnInWords(goesOn, reason, nowMs) : '',
+    isDelivered(status) ? '' : reasonInWords(reason),
+  ];
+  return parts.filter((part) => part !== '').join('. ');
 }

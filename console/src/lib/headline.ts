@@ -4,8 +4,9 @@ import { type Overview } from '../../../shared/api/operations';
 /** The state of the system in a few numbers, for the sentence above the overview. Pure. */
 
 interface Headline {
-  /** destinations that fail, and all */
+  /** destinations that fail, those that do so in part, and all */
   failing: number;
+  degraded: number;
   destinations: number;
   waiting: number;
   /** when the oldest waiting delivery was accepted; null: nothing waits */
@@ -24,8 +25,10 @@ export function headlineOf({
   const oldest = data.flatMap((row) =>
     pendingOf(row) > 0 && row.oldestWaitingAt !== null ? [row.oldestWaitingAt] : [],
   );
+  const inState = (wanted: string) => data.filter(({ state }) => state === wanted).length;
   return {
-    failing: data.filter(({ state }) => state === 'failing').length,
+    failing: inState('failing'),
+    degraded: inState('degraded'),
     destinations,
     waiting: open.waiting + open.retrying + open.held,
     oldestAt: oldest.reduce<string | null>(

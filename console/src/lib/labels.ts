@@ -215,6 +215,17 @@ export function localOfIso(iso: string | null | undefined): string {
   return shifted.toISOString().slice(0, 16);
 }
 
+/** Longer addresses are cut in the middle: their ends differ where their hosts are the same. */
+const MOST_OF_URL = 16;
+const END_OF_URL = 10;
+
+/** Returns a URL without its scheme, cut in the middle. */
+export function urlInShort(url: string): string {
+  const address = url.replace(/^https?:\/\//, '');
+  if (address.length <= MOST_OF_URL) return address;
+  return `${address.slice(0, MOST_OF_URL - END_OF_URL - 1)}…${address.slice(-END_OF_URL)}`;
+}
+
 /**
  * Returns the path of a destination's page. The user cannot edit the webhook of the alerts as a
  * destination.

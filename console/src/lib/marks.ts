@@ -5,7 +5,7 @@ import { type Range, type Step } from './series';
 
 export interface Mark {
   at: string;
-  kind: 'notice' | 'change';
+  kind: 'notice' | 'recovery' | 'change';
   /** kind of the notice, or what somebody did */
   what: string;
   /** of the destination */
@@ -25,7 +25,7 @@ export function marksOf(
   const marks = [
     ...notices.map(({ at, kind, name, destination }): Mark => ({
       at,
-      kind: 'notice',
+      kind: kind === 'recovered' ? 'recovery' : 'notice',
       what: kind,
       name,
       to: `/notices?${new URLSearchParams(destination === null ? { kind } : { kind, destination }).toString()}`,
@@ -47,7 +47,10 @@ export function marksOf(
     .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
 }
 
-/** Returns the steps that have a mark. One with a notice is marked by it. */
+/** Of several marks in one step, the first of these kinds shows. */
+const BY_WEIGHT = ['notice', 'recovery', 'change'] as const;
+
+/** Returns the steps that have a mark. One with a notice of trouble is marked by it. */
 export function markedSteps(
   marks: readonly Pick<Mark, 'at' | 'kind'>[],
   steps: readonly Pick<Step<unknown>, 'at' | 'until'>[],
@@ -56,7 +59,7 @@ export function markedSteps(
     const own = marks.filter(
       (mark) => Date.parse(mark.at) >= Date.parse(at) && Date.parse(mark.at) < Date.parse(until),
     );
-    const kind = own.some((mark) => mark.kind === 'notice') ? 'notice' : 'change';
-    return own.length === 0 ? [] : [{ at, kind }];
+    const kind = BY_WEIGHT.find((each) => own.some((mark) => mark.kind === each));
+    return kind === undefined ? [] : [{ at, kind }];
   });
 }

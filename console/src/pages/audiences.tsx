@@ -65,7 +65,11 @@ function NoAudience() {
   return (
     <Empty title={words.noAudiences}>
       <Text>{words.audiencesHint}</Text>
-      {admin && <LinkButton to="/audiences/new">{words.buildFirst}</LinkButton>}
+      {admin && (
+        <LinkButton primary to="/audiences/new">
+          {words.buildFirst}
+        </LinkButton>
+      )}
       {admin && <TextLink to="/audiences/new?by=list">{words.uploadList}</TextLink>}
     </Empty>
   );
@@ -105,7 +109,11 @@ function NoTrait() {
   return (
     <Empty title={words.noTraits}>
       <Text>{words.traitsHint}</Text>
-      {admin && <LinkButton to="/audiences/traits/new">{words.computeFirst}</LinkButton>}
+      {admin && (
+        <LinkButton primary to="/audiences/traits/new">
+          {words.computeFirst}
+        </LinkButton>
+      )}
     </Empty>
   );
 }

@@ -189,7 +189,7 @@ function Row({ change }: { change: Change }) {
   return (
     <tr>
       <td>
-        <When at={change.at} />
+        <When at={change.at} exact />
       </td>
       <td>
         <bdi>{personInWords(change.by.name)}</bdi> ({roleInWords(change.by.role)})

@@ -1,4 +1,4 @@
-import { Stack } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useParams } from 'react-router';
 import { type Delivery } from '../../../shared/api/operations';
@@ -38,9 +38,9 @@ export function DeliveryPage() {
       actions={
         delivery && (
           <>
-            {!pending && <RecallDelivery delivery={delivery} />}
-            {!pending && <Replay delivery={delivery} onSent={setAwaited} />}
             <EditAndResend delivery={delivery} />
+            {!pending && <Replay delivery={delivery} onSent={setAwaited} />}
+            {!pending && <RecallDelivery delivery={delivery} />}
           </>
         )
       }
@@ -128,7 +128,6 @@ function Fact({ name, className = '', children }: FactProps) {
 function Elsewhere({ delivery: { id, messageId, source } }: { delivery: Delivery }) {
   const read = useRead('GET /deliveries', { query: { message: messageId, source, limit: 50 } });
   const others = read.data?.data.data.filter((each) => each.id !== id) ?? [];
-  if (others.length === 0) return null;
   return (
     <Section title={words.elsewhere}>
       <ul className="plain elsewhere">
@@ -144,6 +143,11 @@ function Elsewhere({ delivery: { id, messageId, source } }: { delivery: Delivery
           </li>
         ))}
       </ul>
+      <Text size="sm" className="below">
+        <TextLink to={`/lookup?${new URLSearchParams({ message: messageId }).toString()}`}>
+          {text.watch.deliveries.whereNot}
+        </TextLink>
+      </Text>
     </Section>
   );
 }

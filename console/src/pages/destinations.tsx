@@ -10,6 +10,7 @@ import {
   count,
   rateInWords,
   stateInWords,
+  urlInShort,
 } from '../lib/labels';
 import { useReturn } from '../lib/return';
 import { listOf, sinceCreation } from '../lib/series';
@@ -19,6 +20,7 @@ import { Sparkline } from '../ui/sparkline';
 import {
   Counted,
   Empty,
+  HowLong,
   LinkButton,
   NameLink,
   number,
@@ -26,7 +28,6 @@ import {
   Pill,
   Table,
   Unread,
-  When,
 } from '../ui/ui';
 import { text } from '../texts';
 
@@ -118,13 +119,14 @@ function List({ destinations, health, since, filters }: ListProps) {
         head={[
           sortable(filters, words.name, 'name'),
           { ...sortable(filters, words.state, 'state'), className: 'c-status' },
+          { text: words.signed, className: 'c-signed' },
           { text: words.lastDay, className: 'c-trend' },
           { ...sortable(filters, words.waiting, '-waiting'), number: true, className: 'c-count' },
-          { text: text.lib.labels.waitsSince, className: 'c-time' },
+          { text: text.lib.labels.waitingFor, className: 'c-time' },
           { ...sortable(filters, words.dead, '-dead'), number: true, className: 'c-count' },
           { text: words.lastError, className: 'c-error' },
           { ...number(words.sources), className: 'c-sources' },
-          words.urls,
+          { text: words.urls, className: 'c-url' },
         ]}
       >
         {destinations.map((destination) => (
@@ -133,9 +135,9 @@ function List({ destinations, health, since, filters }: ListProps) {
               <NameLink to={`/destinations/${destination.id}`} name={destination.name} />
             </td>
             <td>
-              <State of={destination} health={rows.get(destination.id)} />{' '}
-              {!destination.hasSharedSecret && <Unsigned />}
+              <State of={destination} health={rows.get(destination.id)} />
             </td>
+            <Signed of={destination} />
             <HealthCells
               of={rows.get(destination.id)}
               since={since}
@@ -151,16 +153,18 @@ function List({ destinations, health, since, filters }: ListProps) {
 }
 
 function Urls({ of: { webhooks } }: { of: Destination }) {
-  const urls = webhooks.map(({ url }) => url ?? words.unreadable).join(', ');
-  return <td title={urls}>{urls.replaceAll('https://', '')}</td>;
+  const urls = webhooks.map(({ url }) => url ?? words.unreadable);
+  return <td title={urls.join(', ')}>{urls.map(urlInShort).join(', ')}</td>;
 }
 
-/** Marks a destination whose receivers cannot verify the sender. */
-function Unsigned() {
-  return (
-    <span className="pill pill-unsigned" title={words.unsignedHint}>
-      {words.unsigned}
-    </span>
+/** Without a secret its receivers cannot verify the sender. */
+function Signed({ of: { hasSharedSecret } }: { of: Destination }) {
+  return hasSharedSecret ? (
+    <td>{words.isSigned}</td>
+  ) : (
+    <td className="warning" title={words.unsignedHint}>
+      {words.isUnsigned}
+    </td>
   );
 }
 
@@ -190,12 +194,12 @@ function HealthCells({ of: row, since, createdAt }: CellsProps) {
   return (
     <>
       <td>
-        {trend && <Sparkline {...sinceCreation(trend, since, createdAt)} />}{' '}
-        {rateInWords(successRate)}
+        <span className="rate">{rateInWords(successRate)}</span>{' '}
+        {trend && <Sparkline {...sinceCreation(trend, since, createdAt)} />}
       </td>
       <Counted n={waiting} to={listOf(row.destination, {}, 'pending')} />
       <td>
-        <When at={oldestWaitingAt} />
+        <HowLong from={oldestWaitingAt} />
       </td>
       <Counted n={dead} to={listOf(row.destination, defined({ since }), 'dead')} />
       {lastError === null ? (

@@ -27,7 +27,7 @@ export function Lookup() {
       {message === '' && user === '' ? (
         <Empty title={words.nothingAsked} />
       ) : read.data && !read.error ? (
-        <Found {...read.data.data} />
+        <Found {...read.data.data} asked={message} />
       ) : (
         <Unread read={read} what={words.messages} />
       )}
@@ -36,7 +36,8 @@ export function Lookup() {
   );
 }
 
-function Found({ data, searched }: Response) {
+/** @param props.asked the message id that somebody asked for; empty: they asked for a user */
+function Found({ data, searched, asked }: Response & { asked: string }) {
   const sources = useNames(
     'sources',
     data.map(({ source }) => source),
@@ -52,8 +53,16 @@ function Found({ data, searched }: Response) {
     </Text>
   );
   if (data.length === 0) {
+    const none = asked === '' ? words.notInKafka : words.noSuchMessage;
     return (
-      <Empty title={searched.complete ? words.notInKafka : words.notFoundYet}>{covered}</Empty>
+      <Empty title={searched.complete ? none : words.notFoundYet}>
+        {covered}
+        {asked !== '' && (
+          <TextLink to={`/deliveries?${new URLSearchParams({ q: asked }).toString()}`}>
+            {words.otherValues(asked)}
+          </TextLink>
+        )}
+      </Empty>
     );
   }
   return (

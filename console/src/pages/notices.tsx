@@ -3,7 +3,7 @@ import { type Notice } from '../../../shared/api/operations';
 import { LASTING_KINDS, NOTICE_KINDS } from '../../../shared/model/notice-kinds';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { noticeInWords, placeOf, stateInWords } from '../lib/labels';
+import { count, noticeInWords, placeOf, stateInWords } from '../lib/labels';
 import { groupsOf } from '../lib/notice-groups';
 import { listOf } from '../lib/series';
 import { EntryFilter } from '../ui/entry-picker';
@@ -16,7 +16,18 @@ import {
   useFilters,
 } from '../ui/filters';
 import { Tabs } from '../ui/tabs';
-import { Empty, Failure, Listed, NameLink, Page, Pill, Table, TextLink, When } from '../ui/ui';
+import {
+  Empty,
+  Failure,
+  Listed,
+  NameLink,
+  number,
+  Page,
+  Pill,
+  Table,
+  TextLink,
+  When,
+} from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.notices;
@@ -86,16 +97,29 @@ function List({ notices }: { notices: Notice[] }) {
   const see = useChange('POST /notices/{id}/acknowledge');
   const seeAll = useChange('POST /notices/acknowledge');
   const error = see.error ?? seeAll.error;
+  const hears = useHears();
   return (
     <>
       {error && <Failure error={error} what={words.acknowledgeTask} />}
       <SameOrigin notices={notices} onSeen={(ids) => seeAll.mutate({ body: { ids } })} />
       <Table
         label={words.notices}
-        head={[words.when, words.kind, words.destination, words.what, words.alert, words.seen]}
+        head={[
+          words.when,
+          words.kind,
+          words.destination,
+          words.what,
+          words.alert,
+          words.acknowledged,
+        ]}
       >
         {notices.map((notice) => (
-          <Row key={notice.id} notice={notice} onSeen={() => see.mutate({ id: notice.id })} />
+          <Row
+            key={notice.id}
+            notice={notice}
+            hears={hears}
+            onSeen={() => see.mutate({ id: notice.id })}
+          />
         ))}
       </Table>
     </>
@@ -114,27 +138,57 @@ function SameOrigin({ notices, onSeen }: SameOriginProps) {
   const groups = groupsOf(notices);
   if (!operator || groups.length === 0) return null;
   return (
-    <ul aria-label={words.sameOrigin} className="plain">
-      {groups.map(({ origin, unseen, destinations }) => (
-        <li key={origin}>
-          {words.originGroup(origin, unseen.length, destinations)}{' '}
-          <Button
-            size="xs"
-            variant="default"
-            aria-label={words.acknowledgeOrigin(origin)}
-            onClick={() => onSeen(unseen)}
-          >
-            {words.acknowledgeAll}
-          </Button>
-        </li>
-      ))}
-    </ul>
+    <div>
+      <h2>{words.sameOrigin}</h2>
+      <Table
+        label={words.sameOrigin}
+        head={[
+          words.server,
+          number(words.notices),
+          number(words.destinations),
+          { text: words.acknowledged, className: 'act' },
+        ]}
+      >
+        {groups.map(({ origin, unseen, destinations }) => (
+          <tr key={origin}>
+            <td className="break">{origin}</td>
+            <td className="number">{count(unseen.length)}</td>
+            <td className="number">{count(destinations)}</td>
+            <td className="act">
+              <Button
+                size="xs"
+                variant="default"
+                aria-label={words.acknowledgeOrigin(origin)}
+                onClick={() => onSeen(unseen)}
+              >
+                {words.acknowledgeAll}
+              </Button>
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </div>
   );
 }
 
-function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
+/** Returns whether somebody gets alerts, as far as the user may know. */
+function useHears(): boolean {
+  const read = useRead('GET /alerts', {}, { enabled: useMay('GET /alerts') });
+  if (!read.data) return true;
+  const { enabled, webhooks, email } = read.data.data;
+  return enabled && webhooks.length + email.length > 0;
+}
+
+interface RowProps {
+  notice: Notice;
+  /** somebody gets alerts */
+  hears: boolean;
+  onSeen: () => void;
+}
+
+function Row({ notice, hears, onSeen }: RowProps) {
   const operator = useMay('POST /notices/{id}/acknowledge');
-  const { id, at, kind, destination, name, delivery, alert, acknowledged } = notice;
+  const { id, at, kind, endedAt, destination, name, delivery, alert, acknowledged } = notice;
   const isThere = destination !== null && !notice.destinationDeleted;
   return (
     <tr>
@@ -142,7 +196,12 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
         <When at={at} exact />
       </td>
       <td>
-        <Pill kind={kind} />
+        {/* Trouble that is over has no colour. */}
+        {endedAt === null || kind === 'recovered' ? (
+          <Pill kind={kind} />
+        ) : (
+          <Pill kind="over">{stateInWords(kind)}</Pill>
+        )}
       </td>
       <td>{isThere ? <NameLink to={placeOf(destination)} name={name} /> : <bdi>{name}</bdi>}</td>
       <td className="break">
@@ -151,7 +210,7 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
       </td>
       <td>
         {delivery === null ? (
-          words.alertStates[alert]
+          <NotSent alert={alert} hears={hears} />
         ) : (
           <TextLink to={`/deliveries/${encodeURIComponent(delivery)}`}>
             {words.alertStates[alert]}
@@ -178,6 +237,12 @@ function Row({ notice, onSeen }: { notice: Notice; onSeen: () => void }) {
       </td>
     </tr>
   );
+}
+
+/** Where nobody gets alerts, none will follow. */
+function NotSent({ alert, hears }: Pick<RowProps, 'hears'> & Pick<Notice, 'alert'>) {
+  if (hears || alert === 'sent') return words.alertStates[alert];
+  return <TextLink to="/alerts">{words.noReceiver}</TextLink>;
 }
 
 /** What an open notice counts now, with a link to it, and what a person can do about it. */

@@ -25,6 +25,7 @@ import { Tile } from '../ui/tile';
 import {
   Counted,
   Empty,
+  HowLong,
   LinkButton,
   NameLink,
   number,
@@ -61,7 +62,11 @@ export function Overview() {
   const actions = empty ? undefined : (
     <>
       <Choices filters={filters} span={span.name} zoomed={zoom !== undefined} />
-      {admin && <LinkButton to="/connect">{words.connectIntegration}</LinkButton>}
+      {admin && (
+        <LinkButton primary to="/connect">
+          {words.connectIntegration}
+        </LinkButton>
+      )}
     </>
   );
   return (
@@ -71,6 +76,7 @@ export function Overview() {
           overview={read.data.data}
           calls={calls}
           only={filters.get('destination')}
+          span={zoom ? text.ui.spanChoice.selectedInChart : span.label}
           zoom={zoom}
           onZoom={(range) => filters.go({ ...range })}
         />
@@ -108,6 +114,8 @@ interface Props {
   overview: Response;
   calls: { data: { data: Calls } | undefined; error: Error | null; refetch: () => unknown };
   only: string;
+  /** name of the shown time */
+  span: string;
   /** undefined: up to now */
   zoom: Range | undefined;
   onZoom: (range: Range) => void;
@@ -118,7 +126,7 @@ function zoomOf(since: string, until: string): Range | undefined {
   return Date.parse(since) < Date.parse(until) ? { since, until } : undefined;
 }
 
-function Loaded({ overview, calls, only, zoom, onZoom }: Props) {
+function Loaded({ overview, calls, only, span, zoom, onZoom }: Props) {
   const endMs = zoom ? Date.parse(zoom.until) : Date.now();
   // The counts begin with a whole step.
   const range: CountedTime = { since: overview.since, ...defined({ until: zoom?.until }) };
@@ -136,9 +144,9 @@ function Loaded({ overview, calls, only, zoom, onZoom }: Props) {
   return (
     <Stack>
       {only === '' && <Sentence of={overview} />}
-      <Checklist />
       <NeedsAttention of={shown.filter(needsAttention)} range={range} />
-      <Tiles of={overview} rows={shown} only={only} range={range} endMs={endMs} />
+      <Checklist />
+      <Tiles of={overview} rows={shown} only={only} span={span} range={range} endMs={endMs} />
       <Suspense fallback={<Waiting for={text.ui.timeCharts.theCharts} />}>
         <Charts
           overview={overview}
@@ -156,11 +164,13 @@ function Loaded({ overview, calls, only, zoom, onZoom }: Props) {
 
 /** What somebody who was just woken needs to know. */
 function Sentence({ of }: { of: Response }) {
-  const { failing, destinations, waiting, oldestAt, dead } = headlineOf(of);
+  const { failing, degraded, destinations, waiting, oldestAt, dead } = headlineOf(of);
+  const troubled: [kind: string, says: string][] = [];
+  if (failing > 0) troubled.push(['lost', words.someFail(failing, destinations)]);
+  if (degraded > 0) troubled.push(['wait', words.someDegraded(degraded)]);
+  if (troubled.length === 0) troubled.push(['good', words.noneFails(destinations)]);
   const parts: [kind: string, says: ReactNode][] = [
-    failing === 0
-      ? ['good', words.noneFails(destinations)]
-      : ['lost', words.someFail(count(failing), count(destinations))],
+    ...troubled,
     waiting === 0 || oldestAt === null
       ? ['calm', words.nothingWaits]
       : ['wait', words.someWait(count(waiting), clock(oldestAt, Date.now()))],
@@ -186,13 +196,16 @@ interface TilesProps {
   of: Response;
   rows: readonly Row[];
   only: string;
+  /** name of the counted time */
+  span: string;
   range: CountedTime;
   endMs: number;
 }
 
 /** What has ended is counted within the time; what waits is counted now. */
-function Tiles({ of: overview, rows, only, range, endMs }: TilesProps) {
+function Tiles({ of: overview, rows, only, span, range, endMs }: TilesProps) {
   const { totals, open } = overview;
+  const { within } = text.ui.tile;
   const steps = everyStep(overview, overview.series, endMs).map(({ found }) => found);
   const waiting = open.waiting + open.retrying + open.held;
   const { oldestAt } = headlineOf({ ...overview, data: [...rows] });
@@ -200,7 +213,7 @@ function Tiles({ of: overview, rows, only, range, endMs }: TilesProps) {
   return (
     <dl className="tiles">
       <Tile
-        name={words.delivered}
+        name={within(words.delivered, span)}
         to={listOf(only, range, 'delivered')}
         value={count(totals.delivered)}
         spark={<BarSpark kind="good" values={steps.map((step) => step?.delivered ?? 0)} />}
@@ -215,7 +228,7 @@ function Tiles({ of: overview, rows, only, range, endMs }: TilesProps) {
         }
       />
       <Tile
-        name={words.waiting}
+        name={words.waitingNow}
         to={listOf(only, {}, 'pending')}
         value={count(waiting)}
         spark={
@@ -229,7 +242,7 @@ function Tiles({ of: overview, rows, only, range, endMs }: TilesProps) {
         note={oldestAt === null ? words.nothingWaits : words.oldestSince(<When at={oldestAt} />)}
       />
       <Tile
-        name={words.dead}
+        name={within(words.dead, span)}
         to={listOf(only, range, 'dead')}
         value={count(totals.dead)}
         lost={totals.dead > 0}
@@ -249,7 +262,7 @@ function Tiles({ of: overview, rows, only, range, endMs }: TilesProps) {
         }
       />
       <Tile
-        name={words.latency}
+        name={within(words.latency, span)}
         value={latency(totals.latencyMs.p95)}
         spark={<LineSpark values={steps.map((step) => step?.latencyMs.p95 ?? null)} />}
         note={words.median(latency(totals.latencyMs.p50))}
@@ -274,13 +287,14 @@ function NeedsAttention({ of: rows, range }: RowsProps) {
       <h2>{words.needsAttention}</h2>
       <Table
         label={words.needsAttention}
+        className="brief"
         head={[
           words.destination,
           words.state,
           words.why,
           number(words.dead),
           number(words.waitingNow),
-          text.lib.labels.waitsSince,
+          text.lib.labels.waitingFor,
           number(words.actions),
         ]}
       >
@@ -316,7 +330,7 @@ function Attention({ of: row, range }: { of: Row; range: CountedTime }) {
       <Counted n={dead} to={listOf(destination, range, 'dead')} />
       <Counted n={waiting} to={listOf(destination, {}, 'pending')} />
       <td>
-        <When at={oldestWaitingAt} />
+        <HowLong from={oldestWaitingAt} />
       </td>
       <td className="act">
         {mayReplay && dead > 0 && (
@@ -366,13 +380,14 @@ function PerDestination({ of: rows, all, range }: RowsProps & { all: number }) {
       <h2>{words.destinations}</h2>
       <Table
         label={words.destinations}
+        className="brief"
         head={[
           words.destination,
           words.state,
           number(words.delivered),
+          number(words.waiting),
           number(words.retrying),
           number(words.held),
-          number(words.waiting),
           number(words.dead),
           number(words.failedAttempts),
           number(words.p50),
@@ -388,9 +403,9 @@ function PerDestination({ of: rows, all, range }: RowsProps & { all: number }) {
               <Pill kind={row.state} />
             </td>
             <Counted n={row.delivered} to={listOf(row.destination, range, 'delivered')} />
+            <Counted n={pendingOf(row)} to={listOf(row.destination, {}, 'pending')} />
             <Counted n={row.retrying} to={listOf(row.destination, {}, 'retrying')} />
             <Counted n={row.held} to={listOf(row.destination, {}, 'held')} />
-            <Counted n={row.waiting} to={listOf(row.destination, {}, 'waiting')} />
             <Counted n={row.dead} to={listOf(row.destination, range, 'dead')} />
             <td className="number">
               {words.failedOf(count(row.failedAttempts), count(row.attempts))}

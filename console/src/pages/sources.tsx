@@ -117,8 +117,10 @@ function Activity({ of: activity }: { of: SourceRow['activity'] }) {
   return (
     <>
       <td className="number">{count(calls)}</td>
-      <td className="number" title={words.ofLast(count(recent.accepted + recent.rejected))}>
-        {share === undefined ? '–' : rateInWords(share)}
+      <td className="number">
+        {share === undefined
+          ? '–'
+          : words.ofRecent(rateInWords(share), count(recent.accepted + recent.rejected))}
       </td>
       <td>{lastCallAt === null ? words.never : <When at={lastCallAt} />}</td>
       <td className="number">{count(destinations)}</td>

@@ -35,6 +35,7 @@ export const delivery = {
     sendHint:
       'It is the next attempt of its plan, made before its time, even if its endpoint is ' +
       'held back after failures. If it fails, the plan continues.',
+    more: 'More actions',
     cancelDelivery: 'Cancel delivery',
     cancelQuestion: 'Cancel this delivery?',
     cancelHint: 'It ends without another attempt. You can replay it later.',
@@ -88,6 +89,7 @@ export const delivery = {
       const after = attempts === 0 ? 'without an attempt' : `after ${counted(attempts, 'attempt')}`;
       return `${state} since ${at}, ${after}.${reason === '' ? '' : ` ${reason}.`}`;
     },
+    answered: (status: number, said: string) => `The endpoint answered HTTP ${status}: ${said}`,
     accepted: 'Accepted',
     replay: (replay: number) => `Replay ${replay}`,
     attempt: (n: number, results: string, took: string) => `Attempt ${n}: ${results} (${took})`,
@@ -96,7 +98,7 @@ export const delivery = {
     endWindow: 'End of its window',
     noAttemptsYet: 'No attempts yet',
     soFar: (made: number) => `${made} ${made === 1 ? 'attempt' : 'attempts'} so far`,
-    givesUpIn: (expiresAt: string) => `gives up ${expiresAt}`,
+    givesUpAt: (at: string) => `gives up at ${at}`,
     windowEnded: 'its window has ended',
     budget: (attempts: string, next: string, end: string) => `${attempts}. ${next}; ${end}.`,
   },

@@ -79,8 +79,7 @@ export const destination = {
     request: 'Request',
     changedHeaders: (changedHeaders: string) =>
       `The destination has other values today for: ${changedHeaders}`,
-    notStored: (names: string) =>
-      `Also sent, but not stored because they differ with each request: ${names}`,
+    notStored: (name: string) => `${name}: (not stored)`,
     onlySignature: 'With the other headers of the destination, which are under Settings.',
     requestHeadersCode: 'request headers',
     copyAsCurl: 'Copy as curl',
@@ -188,7 +187,7 @@ export const destination = {
     latency: 'p95 to delivery',
     percentiles: (p50: string, p99: string) => `p50 ${p50}, p99 ${p99}`,
     perMinute: (rate: string) => `${rate} delivered a minute`,
-    waiting: 'Waiting',
+    waitingNow: 'Waiting now',
     none: 'nothing waits',
     oldestFrom: (when: ReactNode) => nodes`the oldest came ${when}`,
     dead: 'Dead',

@@ -89,7 +89,7 @@ export const lib = {
       open: 'open',
       partly_delivered: 'partly delivered',
       paused: 'paused',
-      pending: 'not ended',
+      pending: 'all that wait',
       profile_full: 'profile full',
       recovered: 'recovered',
       rejected: 'rejected',
@@ -155,7 +155,7 @@ export const lib = {
     noAttempts: 'no attempts',
     takers: (n: number) => (n === 0 ? 'for no destination' : `for ${counted(n, 'destination')}`),
     belowATenth: 'below 0.1',
-    waitsSince: 'Waits since',
+    waitingFor: 'Waiting for',
   },
   goesOn: {
     due: 'Next attempt: as soon as Waypost comes to it',

@@ -26,7 +26,7 @@ export const shell = {
     replay: (id: string) => `Replay ${id}`,
     searchFor: (text: string) => `Deliveries with “${text}” in ids, events or bodies`,
     user: (text: string) => `Deliveries of the user “${text}”`,
-    message: (text: string) => `What became of the message “${text}”`,
+    message: (text: string) => `The event with the message id “${text}”`,
     pages: {
       overview: 'Overview',
       events: 'Events',
@@ -41,7 +41,7 @@ export const shell = {
       traits: 'Computed traits',
       notices: 'Notices',
       alerts: 'Alerts',
-      lookup: 'Look for an event in Kafka',
+      lookup: 'Where is it?',
       connect: 'Connect an integration',
       newAudience: 'Build an audience',
       tokens: 'Tokens',
@@ -68,6 +68,7 @@ export const shell = {
   shell: {
     overview: 'Overview',
     events: 'Events',
+    lookup: 'Where is it?',
     deliveries: 'Deliveries',
     replays: 'Replays',
     notices: 'Notices',

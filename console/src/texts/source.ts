@@ -23,10 +23,10 @@ export const source = {
     changeTask: 'change it',
   },
   overview: {
-    calls: 'Calls',
+    calls: 'Calls so far',
     noCall: 'none has come',
     lastCall: (when: ReactNode) => nodes`the last one ${when}`,
-    rejected: 'Rejected lately',
+    rejected: 'Rejected',
     ofLast: (rejected: string, all: string) => `${rejected} of the last ${all} calls`,
     destinations: 'Destinations',
     theDestinations: 'the destinations',

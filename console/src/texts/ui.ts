@@ -1,5 +1,5 @@
 import { type ReactNode } from 'react';
-import { counted } from './counts';
+import { count, counted } from './counts';
 import { nodes } from './nodes';
 
 /** Texts of the building blocks of all pages. */
@@ -73,7 +73,7 @@ export const ui = {
   },
   marks: {
     marks: 'Notices and changes',
-    earlier: (n: number) => counted(n, 'earlier one'),
+    earlier: (n: number) => `${count(n)} earlier notices and changes`,
   },
   savedViews: {
     saved: 'View saved in this browser',
@@ -119,6 +119,9 @@ export const ui = {
     time: 'Time',
     selectedInChart: 'as selected',
     zoomOut: 'Zoom out',
+  },
+  tile: {
+    within: (name: string, span: string) => `${name}, ${span}`,
   },
   timeCharts: {
     theCharts: 'the charts',

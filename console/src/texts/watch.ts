@@ -78,7 +78,15 @@ export const watch = {
     lookedAt: (from: ReactNode, to: ReactNode) =>
       nodes`Looked at deliveries from ${from} to ${to}. Older ones follow on the next page.`,
     moreMayMatch: ' More may match: narrow the time to search the rest.',
-    quotesHint: '"A-17" in quotes finds exactly that value.',
+    quotesHint: (asked: string) => ` "${asked}" in quotes finds exactly that value.`,
+    found: (asked: string, outcomes: readonly string[]) => `${asked}: ${outcomes.join(', ')}.`,
+    outcomes: {
+      delivered: 'delivered',
+      waiting: 'waiting',
+      dead: 'dead',
+      cancelled: 'cancelled',
+    },
+    whereNot: 'Where it did not go, and why',
     nothingMatches: 'Nothing matches',
     nothingSoFar: 'Nothing found so far',
     noDeliveriesYet: 'No deliveries yet',
@@ -124,6 +132,9 @@ export const watch = {
     nothingOlder: ' Kafka keeps nothing older.',
     olderRemain: ' Older events follow on the next page.',
     notInKafka: 'Kafka has no such event',
+    noSuchMessage: 'No event has this message id',
+    otherValues: (asked: string) =>
+      `Is it another value of an event? Search deliveries for “${asked}”`,
     notFoundYet: 'Nothing found so far',
   },
   delivery: {
@@ -174,7 +185,9 @@ export const watch = {
     when: 'When',
     what: 'What',
     alert: 'Alert',
-    seen: 'Seen',
+    noReceiver: 'no receiver',
+    server: 'Server',
+    destinations: 'Destinations',
     alertStates: {
       none: 'none',
       later: 'later, if it lasts',
@@ -196,9 +209,7 @@ export const watch = {
     followed: 'Continues in a newer notice. ',
     noneLeft: (when: ReactNode) => nodes`None is left since ${when}. `,
     destinationDeleted: 'Its destination was deleted. ',
-    sameOrigin: 'Notices about one server',
-    originGroup: (origin: string, notices: number, destinations: number) =>
-      `${origin}: ${counted(notices, 'notice')} about ${counted(destinations, 'destination')}.`,
+    sameOrigin: 'Several notices about one server',
     acknowledgeOrigin: (origin: string) => `Acknowledge all about ${origin}`,
     acknowledgeAll: 'Acknowledge all',
     fullProfiles: (n: number) => counted(n, 'full profile'),
@@ -217,18 +228,19 @@ export const watch = {
     connectFirst: 'Connect your first integration',
     noneFails: (all: number) =>
       all === 1 ? 'The destination works' : `No destination of ${count(all)} fails`,
-    someFail: (failing: string, all: string) =>
-      `${failing} of ${all} ${all === '1' ? 'destination' : 'destinations'} ${failing === '1' ? 'fails' : 'fail'}`,
+    someFail: (failing: number, all: number) =>
+      `${count(failing)} of ${counted(all, 'destination')} ${failing === 1 ? 'fails' : 'fail'}`,
+    someDegraded: (degraded: number) => `${count(degraded)} degraded`,
     nothingWaits: 'nothing waits',
     someWait: (waiting: string, since: string) => `${waiting} wait, the oldest since ${since}`,
     noneDead: 'no dead letters',
-    someDead: (dead: string) => `${dead} dead`,
+    someDead: (dead: string) => `${dead} dead (can be replayed)`,
     delivered: 'Delivered',
     perMinute: (n: string) => `${n} a minute`,
     partly: (n: string) => `${n} not to all URLs`,
-    retrying: 'Retrying',
-    held: 'Held',
     waiting: 'Waiting',
+    retrying: 'of these retrying',
+    held: 'of these held',
     oldestSince: (when: ReactNode) => nodes`the oldest came ${when}`,
     dead: 'Dead',
     andCancelled: (n: string) => `${n} more cancelled`,

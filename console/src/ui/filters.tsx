@@ -125,12 +125,12 @@ export function FilterBar({
       </Button>
       <div id={fields} className={open ? 'filters' : 'filters folded'}>
         {children}
-        {filters.any && (
-          <Button variant="default" onClick={filters.clear}>
-            {words.clear}
-          </Button>
-        )}
       </div>
+      {filters.any && (
+        <Button variant="default" onClick={filters.clear}>
+          {words.clear}
+        </Button>
+      )}
     </form>
   );
 }

@@ -160,6 +160,7 @@ function linesOf(marks: readonly Mark[], steps: readonly Step<unknown>[]) {
 
 const MARK_COLORS = {
   notice: 'var(--bar-lost)',
+  recovery: 'var(--bar-good)',
   change: 'var(--bar-info)',
 } as const;
 

@@ -3,7 +3,7 @@ import { type ReactNode, type Ref, useEffect, useRef, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { defined } from '../../../shared/collections/defined';
 import { fieldProblems, isMissing, partsOf, sayProblem } from '../lib/problems';
-import { absolute, count, relative, stateInWords } from '../lib/labels';
+import { absolute, count, relative, spanOf, stateInWords } from '../lib/labels';
 import { Icon } from './icons';
 import { text } from '../texts';
 
@@ -201,6 +201,9 @@ interface TableProps {
   children: ReactNode;
 }
 
+/** A card leaves it out. */
+const NOTHING = /^[0–]$/;
+
 /**
  * A table that scrolls by itself, so that the page does not. On a phone its rows are cards: the
  * style shows the name of each column beside its value.
@@ -212,7 +215,10 @@ export function Table({ label, head, select, className = '', children }: TablePr
   useEffect(() => {
     const names = hasSelect ? ['', ...columns.map(nameOf)] : columns.map(nameOf);
     for (const row of body.current?.rows ?? []) {
-      for (const [i, cell] of [...row.cells].entries()) cell.dataset.label = names[i] ?? '';
+      for (const [i, cell] of [...row.cells].entries()) {
+        cell.dataset.label = names[i] ?? '';
+        cell.toggleAttribute('data-nothing', NOTHING.test(cell.textContent));
+      }
     }
   });
   return (
@@ -256,6 +262,17 @@ export function When({ at, exact = false }: { at: string | null; exact?: boolean
     <time dateTime={at} {...defined({ title: exact ? undefined : absolute(at, Date.now()) })}>
       {relative(at, Date.now())}
       {exact && <span className="quiet exact"> {absolute(at, Date.now())}</span>}
+    </time>
+  );
+}
+
+/** How long something lasts already: "3 min". */
+export function HowLong({ from }: { from: string | null }) {
+  useBeat(5_000);
+  if (from === null) return <>–</>;
+  return (
+    <time dateTime={from} title={absolute(from, Date.now())}>
+      {spanOf(Date.now() - Date.parse(from))}
     </time>
   );
 }

@@ -1,4 +1,4 @@
-import { markedSteps, marksOf } from '../../../console/src/lib/marks';
+import { type Mark, markedSteps, marksOf } from '../../../console/src/lib/marks';
 
 /** Marks in charts. */
 
@@ -40,17 +40,28 @@ describe('marks', () => {
     ]);
   });
 
-  test('stand at their steps, and a notice before a change', () => {
-    const mark = (time: string, kind: 'notice' | 'change') => ({ at: at(time), kind });
+  test('of a recovery are none of trouble', () => {
+    const recovered = { ...notice('10:40'), kind: 'recovered' as const };
+    const found = marksOf(
+      { notices: [notice('10:30'), recovered], changes: [] },
+      { since: at('10:00'), until: undefined },
+    );
+    expect(found.map(({ kind }) => kind)).toEqual(['notice', 'recovery']);
+  });
+
+  test('stand at their steps: trouble before a recovery, and that before a change', () => {
+    const mark = (time: string, kind: Mark['kind']) => ({ at: at(time), kind });
     const marks = [
       mark('10:31', 'change'),
       mark('10:40', 'notice'),
+      mark('10:50', 'recovery'),
       mark('11:00', 'change'),
+      mark('11:10', 'recovery'),
       mark('11:30', 'notice'),
     ];
     expect(markedSteps(marks, steps)).toEqual([
       { at: at('10:30'), kind: 'notice' },
-      { at: at('11:00'), kind: 'change' },
+      { at: at('11:00'), kind: 'recovery' },
     ]);
   });
 });

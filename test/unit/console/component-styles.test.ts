@@ -8,6 +8,7 @@ import { ROOT } from '../../../shared/runtime/repo-root';
  */
 
 const MANTINE = join(ROOT, 'node_modules/@mantine/core');
+const CHARTS = join(ROOT, 'node_modules/@mantine/charts');
 const SOURCES = join(ROOT, 'console/src');
 
 const read = (path: string) => readFileSync(path, 'utf8');
@@ -17,37 +18,48 @@ const namesIn = (list: string) =>
 /** What no component names: variables, and what holds for every page. */
 const FOR_ALL = ['baseline', 'default-css-variables', 'global'];
 
-/** Returns the components that the console imports. */
-function importedNames(): string[] {
+/** Returns what the console imports from a package. */
+function importedFrom(from: string): string[] {
   const files = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' });
   return files
     .filter((file) => /\.tsx?$/.test(file))
-    .flatMap((file) => [
-      ...read(join(SOURCES, file)).matchAll(/^import {([^}]*)} from '@mantine\/core'/gm),
-    ])
-    .flatMap(([, names]) => namesIn(names!));
+    .flatMap((file) => namesFrom(from, read(join(SOURCES, file))));
 }
 
-/** Returns the styles of the modules that are imported from here on. */
-function stylesFrom(file: string, seen: Set<string>): string[] {
-  if (seen.has(file)) return [];
+function namesFrom(from: string, source: string): string[] {
+  return [...source.matchAll(/^import {([^}]*)} from ['"](.*)['"]/gm)].flatMap(
+    ([, names, imported]) => (imported === from ? namesIn(names!) : []),
+  );
+}
+
+/** Returns the modules of a package by the names that it exports. */
+function modulesOf(root: string): Map<string, string> {
+  return new Map(
+    [...read(join(root, 'esm/index.mjs')).matchAll(/^import {(.*)} from "(.*)"/gm)].flatMap(
+      ([, names, path]) => namesIn(names!).map((name) => [name, join(root, 'esm', path!)]),
+    ),
+  );
+}
+
+/** Returns a module and all of its package that it imports, each once. */
+function withImports(file: string, seen: Set<string>): string[] {
+  if (seen.has(file) || !existsSync(file)) return [];
   seen.add(file);
-  const own = /(\w+)\.module\.mjs$/.exec(file)?.[1];
-  const imported = [...read(file).matchAll(/^import .* from "(\..*)"/gm)]
-    .map(([, path]) => join(dirname(file), path!))
-    .filter((path) => existsSync(path))
-    .flatMap((path) => stylesFrom(path, seen));
-  return own === undefined ? imported : [own, ...imported];
+  const imported = [...read(file).matchAll(/^import .* from "(\..*)"/gm)];
+  return [file, ...imported.flatMap(([, path]) => withImports(join(dirname(file), path!), seen))];
 }
 
 test('the console has the styles of its components, and no others, in the order of Mantine', () => {
-  const modules = new Map(
-    [...read(join(MANTINE, 'esm/index.mjs')).matchAll(/^import {(.*)} from "(.*)"/gm)].flatMap(
-      ([, names, path]) => namesIn(names!).map((name) => [name, join(MANTINE, 'esm', path!)]),
-    ),
-  );
+  const modules = modulesOf(MANTINE);
+  const charts = modulesOf(CHARTS);
   const seen = new Set<string>();
-  const needed = importedNames().flatMap((name) => stylesFrom(modules.get(name)!, seen));
+  // A legend has swatches, which no page names.
+  const inCharts = importedFrom('@mantine/charts')
+    .flatMap((name) => withImports(charts.get(name) ?? '', seen))
+    .flatMap((file) => namesFrom('@mantine/core', read(file)));
+  const needed = [...importedFrom('@mantine/core'), ...inCharts]
+    .flatMap((name) => withImports(modules.get(name) ?? '', seen))
+    .flatMap((file) => /(\w+)\.module\.mjs$/.exec(file)?.[1] ?? []);
   const all = read(join(MANTINE, 'styles.css'));
   const placeOf = (name: string) =>
     all.indexOf(read(join(MANTINE, `styles/${name}.css`)).slice(0, 100));

@@ -14,7 +14,9 @@ import {
   jsonIn,
   urlsInWords,
 } from '../../../console/src/destination/attempt-text';
-import { absolute } from '../../../console/src/lib/labels';
+import { tallyOf, theMessageOf } from '../../../console/src/deliveries/tally';
+import { whyOf } from '../../../console/src/lib/goes-on';
+import { absolute, clock } from '../../../console/src/lib/labels';
 import { defined } from '../../../shared/collections/defined';
 import { curlOf } from '../../../shared/model/curl';
 import { WAIT_ENDS } from '../../../shared/model/reasons';
@@ -130,7 +132,9 @@ describe('the timeline of a delivery', () => {
       { at: null, kind: 'next', text: next },
       { at: iso(60_000), kind: 'next', text: 'Gives up' },
     ]);
-    expect(budgetInWords(held, NOW)).toBe(`No attempts yet. ${next}; gives up in 1 min.`);
+    expect(budgetInWords(held, NOW)).toBe(
+      `No attempts yet. ${next}; gives up at ${clock(iso(60_000), NOW)}.`,
+    );
   });
 
   test('announces no time that has passed, for any delivery', () => {
@@ -185,7 +189,7 @@ describe('the timeline of a delivery', () => {
   test('says how many attempts were made and when the next one follows', () => {
     expect(budgetInWords(aDelivery(), NOW)).toBe(
       `1 attempt so far. Next attempt in 4 min, at ${absolute(iso(240_000), NOW)}; ` +
-        'gives up in 4 h.',
+        `gives up at ${clock(iso(14_400_000), NOW)}.`,
     );
   });
 });
@@ -208,6 +212,26 @@ describe('the sentence of a delivery', () => {
       `Dead since ${at}, after 1 attempt. The endpoint rejected it. It is not retried.`,
     ],
     [
+      {
+        ...ended,
+        status: 'dead',
+        reason: 'rejected',
+        attempts: [
+          anEvent(1, {
+            outcome: 'rejected',
+            status: 422,
+            response: {
+              headers: {},
+              body: `{\n  "error": "no such shop"\n}${' '.repeat(20)}${'x'.repeat(80)}`,
+              truncated: false,
+            },
+          }),
+        ],
+      },
+      `Dead since ${at}, after 1 attempt. The endpoint rejected it. It is not retried. ` +
+        `The endpoint answered HTTP 422: { "error": "no such shop" } ${'x'.repeat(52)} …`,
+    ],
+    [
       { ...ended, status: 'cancelled', reason: 'cancelled_by_user', attemptsMade: 0 },
       `Cancelled since ${at}, without an attempt. Someone cancelled it.`,
     ],
@@ -219,6 +243,40 @@ describe('the sentence of a delivery', () => {
   test('is headed by the event and its destination, as far as they have names', () => {
     expect(titleOf(aDelivery({ event: 'Order Completed' }))).toBe('Order Completed → Hooks');
     expect(titleOf(aDelivery({ destinationName: null }))).toBe('track → a deleted destination');
+  });
+});
+
+describe('a delivery in a list', () => {
+  test('says first what follows, and then why: the end has seldom room', () => {
+    const waits = { status: 'held', reason: 'circuit_open', goesOn: goesOn('on_answer') } as const;
+    expect(whyOf(waits, NOW)).toBe(
+      'Next attempt: as soon as the endpoint answers. The endpoint is failing',
+    );
+    const dead = { status: 'dead', reason: 'rejected', goesOn: null } as const;
+    expect(whyOf(dead, NOW)).toBe('The endpoint rejected it. It is not retried');
+    expect(whyOf({ ...dead, status: 'delivered', reason: null }, NOW)).toBe('');
+  });
+});
+
+describe('what a search has found', () => {
+  const found = (...statuses: Delivery['status'][]) =>
+    statuses.map((status) => aDelivery({ status }));
+
+  test('is counted by its outcome', () => {
+    expect(
+      tallyOf(found('delivered', 'held', 'dead', 'retrying', 'waiting', 'partly_delivered')),
+    ).toEqual([
+      { outcome: 'delivered', n: 2 },
+      { outcome: 'waiting', n: 3 },
+      { outcome: 'dead', n: 1 },
+    ]);
+    expect(tallyOf([])).toEqual([]);
+  });
+
+  test('may be one event', () => {
+    expect(theMessageOf(found('dead', 'held'))).toBe('m-1');
+    expect(theMessageOf([...found('dead'), aDelivery({ messageId: 'm-2' })])).toBeUndefined();
+    expect(theMessageOf([])).toBeUndefined();
   });
 });
 

@@ -38,6 +38,7 @@ import {
   reasonInWords,
   relative,
   takersInWords,
+  urlInShort,
 } from '../../../console/src/lib/labels';
 import {
   previewOf,
@@ -117,6 +118,13 @@ describe('labels', () => {
     expect(sayProblem(error)).toBe('Some fields are wrong');
     expect(sayProblem(new TypeError('fetch failed'))).toContain('is unreachable');
   });
+});
+
+test.each([
+  ['https://a.example/hooks', 'a.example/hooks'],
+  ['http://127.0.0.1:39919/webhooks/Acme', '127.0…hooks/Acme'],
+])('the URL %s is in short %s', (url, short) => {
+  expect(urlInShort(url)).toBe(short);
 });
 
 describe('snippets', () => {

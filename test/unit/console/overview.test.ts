@@ -29,6 +29,7 @@ describe('the sentence of the overview', () => {
     const totals = { dead: 354 } as Overview['totals'];
     expect(headlineOf({ data, destinations: 11, totals, open })).toEqual({
       failing: 1,
+      degraded: 1,
       destinations: 11,
       waiting: 6,
       oldestAt: '2026-01-01T09:00:00Z',
