@@ -97,9 +97,9 @@ function Outcomes({ of, names }: { of: Row; names: ReadonlyMap<string, string> }
   if (of.destinations.length === 0) return words.noDestination;
   return (
     <Stack gap="xs">
-      {of.destinations.map(({ id, outcome, reason }) => (
+      {of.destinations.map(({ id, delivery, outcome, reason }) => (
         <Group key={id} gap="xs">
-          <Pill kind={outcome} />
+          <Pill kind={delivery?.status ?? outcome} />
           <Text size="sm">
             {names.get(id) ?? id}
             {reason !== null && `: ${whyNotInWords(reason)}`}
