@@ -274,7 +274,7 @@ function Facts({ notice }: { notice: Notice }) {
   return (
     <>
       {noticeInWords(notice, Date.now())}{' '}
-      {expiresAt !== null && <>{words.expires(<When at={expiresAt} exact />)}</>}
+      {expiresAt !== null && <>{words.expires(<When at={expiresAt} />)}</>}
       {kind === 'failing' && endedAt !== null && <>{words.resolvedAt(<When at={endedAt} />)}</>}
       {kind === 'failing' && endedAt === null && `${words.failedAttempts(failures)}. `}
       {followedBy !== null && words.followed}
