@@ -8,7 +8,9 @@ import { aWriteKey } from '../support/write-key';
 
 let ingest: IngestProcess;
 beforeAll(async () => {
-  ingest = await startIngestProcess(process.env.KAFKA_BROKERS!);
+  ingest = await startIngestProcess(process.env.KAFKA_BROKERS!, {
+    more: { WAYPOST_INGEST_KEEP_ALIVE: '610s' },
+  });
   await ingest.addSources(
     aSource(),
     aSource({ id: 'src_off', enabled: false, writeKeys: [aWriteKey('key-off')] }),
@@ -78,6 +80,11 @@ test('accepted and rejected calls are in Kafka when they are acknowledged', asyn
   const [rejected] = await read('messages.rejected');
   expect(rejected!.key).toBe('src_1');
   expect(rejected!.value).toMatchObject({ code: 'no_user_anon_id', call: { type: 'track' } });
+});
+
+test('a load balancer may keep its connections as long as the setting says', async () => {
+  const { headers } = await fetch(`${ingest.url}/healthz`);
+  expect(headers.get('keep-alive')).toBe('timeout=610');
 });
 
 test('ingest accepts a new source and refuses unknown and disabled ones', async () => {
