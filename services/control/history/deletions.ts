@@ -95,6 +95,7 @@ async function removeRows(
        ), responses as (
          delete from waypost.responses r using gone
          where r.accepted_at = gone.accepted_at and r.delivery = gone.id
+           and r.accepted_at >= $2::bigint and r.accepted_at < $3::bigint
        )
        select count(*)::bigint as count from gone`,
       [
