@@ -8,7 +8,7 @@ import { type TablePartition } from '../../services/control/history/table-partit
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { dropDeliveries, freezer, type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
-import { aFailure, anEvent } from '../support/events';
+import { aFailure, anEvent, START } from '../support/events';
 import { storeEvents } from '../support/store-events';
 
 /**
@@ -167,6 +167,31 @@ test('a deletion of very many rows takes longer than queries may', async () => {
   });
   await Promise.race([isLate, deletion]).finally(undo);
   expect(await deletion).toBe(1);
+});
+
+test('a deletion removes the rows of one partition in a transaction', async () => {
+  const days = [1, 2, 3].map((day) => START - day * 86_400_000);
+  await storeEvents(
+    one,
+    days.map((day) => {
+      const acceptedAt = new Date(day).toISOString();
+      return aFailure({ delivery: acceptedAt, userId: 'ann', acceptedAt });
+    }),
+    parts,
+  );
+  const left = [(await made()).length];
+  const watched: Database = {
+    ...other,
+    transaction: async (work) => {
+      const result = await other.transaction(work);
+      left.push((await made()).length);
+      return result;
+    },
+  };
+  expect(await recordDeletion(watched, aDeletion('del_1', 'ann', 'v1'))).toBe(days.length);
+  expect(await made()).toEqual(['known 1']);
+  const removed = left.map((count, i) => (left[i - 1] ?? count) - count);
+  expect(Math.max(...removed)).toBe(1);
 });
 
 test('two deletions whose users and visitors have the same rows both remove them', async () => {

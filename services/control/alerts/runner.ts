@@ -166,7 +166,8 @@ export class Alerts {
     await writeDisabledUrls(this.options);
     if (isComplete) {
       if ((await this.#decideAt(moment)) > 0) this.#isQuiet = false;
-      this.#soundAt = askedAt;
+      // What is stored too late is not stored: then nothing was decided.
+      if (moment.isFresh()) this.#soundAt = askedAt;
     }
     await this.#send();
   }

@@ -1,7 +1,9 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { DELETIONS_KEPT_MS, DeletedUsers } from '../../../shared/model/deletion';
 import { databaseJson, type Database, type Queries, type Row, UNHURRIED } from './database';
+import { readParts } from './record-events';
 import { storedId } from './stored-id';
+import { type TablePartition } from './table-partitions';
 
 /**
  * Stores deletions of users, removes their rows from the history, and keeps out their events in
@@ -28,16 +30,15 @@ export interface Deletion {
  */
 export async function recordDeletion(database: Database, deletion: Deletion): Promise<number> {
   const { id, at, users, anonymous, sources, affected, messages } = deletion;
-  return database.transaction(async ({ kind, query }) => {
-    // A user may have millions of rows.
-    await query(UNHURRIED);
-    // Two deletions may find the same rows in another order, and would wait for each other.
-    if (kind === 'server') {
-      await query('lock table waypost.deletions in share row exclusive mode');
-    }
+  let rows = 0;
+  // A user may have millions of rows, and who writes the history waits for each transaction.
+  for (const part of await readParts(database)) {
+    rows += await transactAlone(database, (queries) => removeRows(queries, deletion, part));
+  }
+  return transactAlone(database, async (queries) => {
     // With a new number, so that every process reads the later time.
-    await query('delete from waypost.deletions where id = $1', [id]);
-    await query(
+    await queries.query('delete from waypost.deletions where id = $1', [id]);
+    await queries.query(
       `insert into waypost.deletions (id, at, users, anonymous, sources, affected, messages)
        values ($1, $2, $3, $4, $5, $6, $7)`,
       [
@@ -50,29 +51,64 @@ export async function recordDeletion(database: Database, deletion: Deletion): Pr
         messages,
       ],
     );
-    let rows = 0;
-    for (const [column, ids] of [
-      ['user_id', users] as const,
-      ['anonymous_id', anonymous] as const,
-    ]) {
-      if (ids.length === 0) continue;
-      const [removed] = await query<{ count: number }>(
-        `with gone as (
-           delete from waypost.deliveries
-           where ${column} in (select jsonb_array_elements_text($1::jsonb)) and accepted_at < $2::bigint
-             and ($3::boolean or source in (select jsonb_array_elements_text($4::jsonb)))
-           returning accepted_at, id
-         ), responses as (
-           delete from waypost.responses r using gone
-           where r.accepted_at = gone.accepted_at and r.delivery = gone.id
-         )
-         select count(*)::bigint as count from gone`,
-        [databaseJson(ids.map(storedId)), at, sources === null, databaseJson(sources ?? [])],
-      );
-      rows += removed?.count ?? 0;
-    }
-    return rows;
+    // Those that were written meanwhile.
+    return rows + (await removeRows(queries, deletion, { from: 0, to: at }));
   });
+}
+
+/**
+ * Runs one transaction of a deletion. Two deletions may find the same rows in another order, and
+ * would wait for each other.
+ */
+function transactAlone(
+  database: Database,
+  work: (queries: Queries) => Promise<number>,
+): Promise<number> {
+  return database.transaction(async (queries) => {
+    await queries.query(UNHURRIED);
+    if (queries.kind === 'server') {
+      await queries.query('lock table waypost.deletions in share row exclusive mode');
+    }
+    return work(queries);
+  });
+}
+
+/**
+ * Removes the users' rows that were accepted within a span of time, ms since 1970.
+ * @returns number of rows
+ */
+async function removeRows(
+  { query }: Queries,
+  { at, users, anonymous, sources }: Deletion,
+  { from, to }: Pick<TablePartition, 'from' | 'to'>,
+): Promise<number> {
+  let rows = 0;
+  for (const [column, ids] of [['user_id', users] as const, ['anonymous_id', anonymous] as const]) {
+    if (ids.length === 0) continue;
+    const [removed] = await query<{ count: number }>(
+      `with gone as (
+         delete from waypost.deliveries
+         where ${column} in (select jsonb_array_elements_text($1::jsonb))
+           and accepted_at >= $2::bigint and accepted_at < $3::bigint
+           and ($4::boolean or source in (select jsonb_array_elements_text($5::jsonb)))
+         returning accepted_at, id
+       ), responses as (
+         delete from waypost.responses r using gone
+         where r.accepted_at = gone.accepted_at and r.delivery = gone.id
+           and r.accepted_at >= $2::bigint and r.accepted_at < $3::bigint
+       )
+       select count(*)::bigint as count from gone`,
+      [
+        databaseJson(ids.map(storedId)),
+        from,
+        Math.min(to, at),
+        sources === null,
+        databaseJson(sources ?? []),
+      ],
+    );
+    rows += removed?.count ?? 0;
+  }
+  return rows;
 }
 
 /** Lists the newest first. */

@@ -188,6 +188,21 @@ test('one that goes on minutes later raises nothing of what it had read', async 
   expect(known.get('dst_1')!.data.enabled).toBe(true);
 });
 
+test('one whose decisions always come too late to be stored is behind', async () => {
+  const known = knownOf(await aFailingOne());
+  const lateMs = 12_000;
+  const beforeTransaction = () => {
+    steadyMs += lateMs;
+    return Promise.resolve();
+  };
+  const only = aProcess(known, 0, { beforeTransaction });
+  for (const polls of [1, 2]) {
+    await only.alerts.poll();
+    expect(only.alerts.behindSeconds).toBe((polls * lateMs) / 1_000);
+  }
+  expect((await listNotices(database, {}, { limit: 9 })).rows).toEqual([]);
+});
+
 test('one that goes on minutes later switches nothing off', async () => {
   const known = knownOf(await aFailingOne());
   const { freeze, frozen, thaw } = freezer();
