@@ -266,7 +266,7 @@ export function When({ at, exact = false }: { at: string | null; exact?: boolean
   );
 }
 
-/** How long something lasts already: "3 min". */
+/** How long something has lasted: "3 min". */
 export function HowLong({ from }: { from: string | null }) {
   useBeat(5_000);
   if (from === null) return <>–</>;
