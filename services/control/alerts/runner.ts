@@ -297,12 +297,12 @@ export class Alerts {
     return history.hasRead(await kafka.ranges(ATTEMPTS)).catch(() => false);
   }
 
-  /** Leaves a destination that somebody changed since the decision to the next decision. */
+  /** Leaves to the next decision what was decided long ago, or changed by somebody since. */
   async #switchOff({ id, version }: SwitchOff, { isFresh }: Moment): Promise<boolean> {
     const { entries, log, now } = this.options;
     try {
       await entries.change('destination', { id, ifMatch: etag(version), by: WAYPOST }, (before) => {
-        if (!isFresh()) throw new Error('its failures were decided about too long ago');
+        if (!isFresh()) throw new Error('the decision is too old');
         return { ...before, enabled: false, updatedAt: now().toISOString() };
       });
       log.warn({ destination: id }, 'destination.switched_off');
