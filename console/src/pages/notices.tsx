@@ -3,7 +3,7 @@ import { type Notice } from '../../../shared/api/operations';
 import { LASTING_KINDS, NOTICE_KINDS } from '../../../shared/model/notice-kinds';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count, noticeInWords, placeOf, stateInWords } from '../lib/labels';
+import { count, noticeInWords, personInWords, placeOf, stateInWords } from '../lib/labels';
 import { groupsOf } from '../lib/notice-groups';
 import { listOf } from '../lib/series';
 import { EntryFilter } from '../ui/entry-picker';
@@ -220,7 +220,7 @@ function Row({ notice, hasReceiver, onSeen }: RowProps) {
       <td>
         {acknowledged ? (
           <>
-            <When at={acknowledged.at} />, {acknowledged.by.name}
+            <When at={acknowledged.at} />, {personInWords(acknowledged.by.name)}
           </>
         ) : (
           operator && (
