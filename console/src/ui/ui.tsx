@@ -201,7 +201,7 @@ interface TableProps {
   children: ReactNode;
 }
 
-/** A card leaves it out. */
+/** What a card leaves out. */
 const NOTHING = /^[0–]$/;
 
 /**

@@ -35,8 +35,8 @@ import { COUNTED_KINDS, type Counts, EXPIRES_SOON_MS, type World } from './troub
  * everything that `attempts` contained at that moment, and is stored and acted on a moment later or
  * not at all: a process may stand still anywhere. A notice is stored together with the health that
  * caused it, and its alert stays due until Kafka has it: if a process is killed anywhere, the next
- * one does just the rest. A destination is switched off only after that intention was stored, so that its
- * notice follows, whichever process writes it.
+ * one does just the rest. A destination is switched off only after that intention was stored, so
+ * that its notice follows, whichever process writes it.
  */
 
 const LEASE = 'alerts';
@@ -96,7 +96,7 @@ interface Concluded extends Pick<Decision, 'raised'> {
 interface Moment {
   /** the time up to which the evidence is complete */
   at: Date;
-  /** Returns whether that is a moment ago: this process may have been stopped since. */
+  /** Returns whether the evidence is recent: this process may have stood still since. */
   isFresh: () => boolean;
 }
 
