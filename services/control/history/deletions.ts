@@ -1,7 +1,6 @@
 import { type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { DELETIONS_KEPT_MS, DeletedUsers } from '../../../shared/model/deletion';
 import { databaseJson, type Database, type Queries, type Row, UNHURRIED } from './database';
-import { type Cursor } from './newest';
 import { storedId } from './stored-id';
 
 /**
@@ -79,7 +78,7 @@ export async function recordDeletion(database: Database, deletion: Deletion): Pr
 /** Lists the newest first. */
 export async function listDeletions(
   database: Database,
-  page: { limit: number; after?: Cursor | undefined },
+  page: { limit: number; after?: { at: number; id: string } | undefined },
 ): Promise<{ rows: Deletion[] }> {
   const rows = await database.query(
     `select * from waypost.deletions where ($1::bigint is null or (at, id) < ($1::bigint, $2::text))
