@@ -39,7 +39,7 @@ export function addAudit(program: Group, { syntax, summary }: Listed): void {
       until: timeField('--until <time>', 'before this time'),
     },
     // Sign-ins would hide what changed.
-    preset: ({ kind }) => (kind === undefined ? { sessions: 'false' } : {}),
+    preset: ({ kind }) => (kind === undefined ? { sessions: 'false' as const } : {}),
     limited: { most: MOST_ROWS, one: 'entry', many: 'entries' },
     empty: 'No matching entries.',
   });
