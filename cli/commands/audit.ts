@@ -38,10 +38,8 @@ export function addAudit(program: Group, { syntax, summary }: Listed): void {
       since: timeField('--since <time>', 'since then, such as 15m, 24h or 2026-12-01T10:00:00Z'),
       until: timeField('--until <time>', 'before this time'),
     },
-    // They would hide what changed.
-    preset: ({ kind }) => ({
-      sessions: kind === 'session' ? ('true' as const) : ('false' as const),
-    }),
+    // Sign-ins would hide what changed.
+    preset: ({ kind }) => (kind === undefined ? { sessions: 'false' as const } : {}),
     limited: { most: MOST_ROWS, one: 'entry', many: 'entries' },
     empty: 'No matching entries.',
   });

@@ -34,7 +34,7 @@ export function addNotices(program: Group, { syntax, summary }: Listed): void {
   const notices = program.group(syntax, summary);
   addList(notices, 'list', {
     from: 'GET /notices',
-    summary: 'List notices, ongoing ones first',
+    summary: 'List the newest notices, ongoing ones first',
     example: 'notices list --open',
     columns: [
       { title: 'ID', of: ({ id }) => id },

@@ -79,7 +79,8 @@ async function statusOfAll(session: Session): Promise<void> {
   if (detailed.length > 0) print.rows(COLUMNS, detailed, '');
   if (detailed.some(({ row }) => row.dead > 0)) {
     print.note(
-      'DEAD are not tried again. After a fix: waypost replay all --destination <destination>',
+      'Dead deliveries are not tried again. After a fix, replay them: ' +
+        'waypost replay all --destination <destination>',
     );
   }
   if (inNeed.length > MOST_DETAILED) {
@@ -122,7 +123,10 @@ async function statusOf(session: Session, given: string): Promise<void> {
         : `${String(standing.waiting)}, the oldest accepted at ${row.oldestWaitingAt}`,
     ],
     ['goes on', standingWords(standing, details.waiting, Date.now())],
-    ['gives up on it at', standing.goesOn?.givenUpAt],
+    [
+      'gives up at',
+      standing.goesOn === null ? undefined : `${standing.goesOn.givenUpAt}, on the newest`,
+    ],
     ['dead', `${String(standing.dead)} since ${data.since}`],
     ['delivered', `${String(row.delivered)} since ${data.since}`],
   ]);
@@ -131,7 +135,7 @@ async function statusOf(session: Session, given: string): Promise<void> {
     print.note(
       `See them with: waypost deliveries --destination ${id} --status dead --counted ` +
         `--ended-since ${data.since}\n` +
-        `They are not tried again. After a fix: waypost replay all --destination ${id}`,
+        `They are not tried again. After a fix, replay them: waypost replay all --destination ${id}`,
     );
   }
 }

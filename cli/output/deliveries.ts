@@ -77,7 +77,7 @@ export function calledUrl({ request, origin }: Try['url']): string {
 
 /**
  * Returns the method and the headers of each request. One that repeats an earlier try has its
- * signature alone, which the response stores unless it was a 2xx.
+ * signature alone, which is stored with the response unless that was a 2xx.
  */
 export function requestsInWords(tries: readonly Try[]): string[] {
   const shown = new Map<string | undefined, string>();

@@ -230,7 +230,7 @@ export class Deliverer {
   }
 
   #conclude(inHand: OpenDelivery, disposition: Disposition, nowMs: number): void {
-    // The next owner of the record may have delivered it: nothing else follows from it here.
+    // The next owner of the record may have delivered it, and decides what follows.
     if (inHand.record.isInDoubt && nextTopic(disposition) !== undefined) {
       this.#handBack(inHand);
       return;

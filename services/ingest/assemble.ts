@@ -1,13 +1,12 @@
 import { uuidv7 } from 'uuidv7';
 import { type ConfigReader } from '../../shared/config/types';
 import { type BatchProducer } from '../../shared/kafka/port';
-import { readProcessLimits } from '../../shared/runtime/process-limits';
 import { type Log } from '../../shared/telemetry/log';
 import { createApp } from './routes';
 import { type ClientAddress, createClientAddress } from '../../shared/runtime/client-address';
 import { createSources } from './write-key';
 import { createBodyReader } from './read-body';
-import { type Budgets, budgetsOf, resourcesOf, Admission } from './admission';
+import { type Budgets, Admission } from './admission';
 import { createRequestHandler } from './handle-request';
 import { LargeBodies } from './large-bodies';
 import { LimitedCounts, type LimitSettings } from './rate-limits';
@@ -52,8 +51,7 @@ export interface IngestOptions {
   host: string;
   port: number;
   limits: LimitSettings;
-  /** default: from the resources of this process */
-  budgets?: Budgets;
+  budgets: Budgets;
   /** default: the socket's peer */
   clientAddress?: ClientAddress;
   /** whether this process may get traffic; default: always */
@@ -70,11 +68,8 @@ export interface IngestOptions {
 
 /** Starts the HTTP server. @throws AppError `cannot_start` if the port is not available */
 export async function startIngest(options: IngestOptions): Promise<IngestServer> {
-  const { config, producer, log, limits } = options;
-  const {
-    budgets = budgetsOf(resourcesOf(readProcessLimits())),
-    responseDeadlineMs = RESPONSE_DEADLINE_MS,
-  } = options;
+  const { config, producer, log, limits, budgets } = options;
+  const { responseDeadlineMs = RESPONSE_DEADLINE_MS } = options;
   const { now = Date.now, largeBodies = new LargeBodies() } = options;
   const sources = createSources({ config, log, now });
   const counts = new LimitedCounts(producer, log);

@@ -161,7 +161,6 @@ export class LimitedCounts {
   /** Drops counts that Kafka does not store: they are for charts, and nothing may wait for them. */
   async #write(): Promise<void> {
     const counts = {
-      at: new Date(),
       sources: this.#requests,
       rejected: this.#rejected,
     };

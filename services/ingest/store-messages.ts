@@ -20,8 +20,8 @@ export type Store = (toStore: ToStore) => Promise<RefusalCode | undefined>;
 interface ToStore {
   messages: OutRecord[];
   /**
-   * dropped if Kafka refuses them, so that the valid calls need not wait for an ACL; `calls`: for
-   * which they stand
+   * of rejected calls, and how many they stand for; dropped if Kafka refuses them, so that the valid
+   * calls need not wait for an ACL
    */
   rejected: { records: OutRecord[]; calls: number };
   /** by `performance.now()` */

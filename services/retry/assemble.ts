@@ -36,7 +36,7 @@ const LEAST_FETCH_WAIT_MS = 100;
 const RECALLS_WITHIN_MS = 60_000;
 /** Without Kafka, no copy is acknowledged. The partitions are given up nevertheless. */
 const COPIES_MS = 2_000;
-/** for the parts that stop behind the reader of the tiers */
+/** For the parts that stop after the reader of the tiers. */
 const LEAVING_MS = 2_000;
 
 export interface RetryOptions extends Pick<ServiceContext, 'log' | 'onFatal' | 'onStop'> {

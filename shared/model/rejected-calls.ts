@@ -83,36 +83,30 @@ export interface RejectedRecord {
   truncated?: true;
 }
 
-/** The value of a record on `messages.limited`: one a second and process. */
+/** The value of a record on `messages.limited`: what a process has counted since its last one. */
 export interface LimitedRecord {
-  /** ISO 8601 UTC: the end of the counted second */
-  at: string;
-  /** requests, by the id of their source */
+  /** requests answered with 429, by the id of their source */
   sources: Record<string, number>;
   /** rejected calls, beyond one for each record on `messages.rejected` */
   rejected: number;
 }
 
-export function limitedRecord({ at, sources, rejected }: LimitedInSecond) {
+/** The same in memory. */
+interface LimitedInMemory {
+  sources: ReadonlyMap<string, number>;
+  rejected: number;
+}
+
+export function limitedRecord({ sources, rejected }: LimitedInMemory) {
   const value: LimitedRecord = {
-    at: at.toISOString(),
     sources: Object.fromEntries(sources),
     rejected,
   };
   return { value: JSON.stringify(value), headers: { format: FORMAT_HEADER } };
 }
 
-/** What a record on `messages.limited` counts. */
-interface LimitedInSecond {
-  at: Date;
-  sources: ReadonlyMap<string, number>;
-  rejected: number;
-}
-
 /** @returns undefined if the value is unreadable */
-export function limitedCounts(
-  value: string,
-): Pick<LimitedInSecond, 'sources' | 'rejected'> | undefined {
+export function limitedCounts(value: string): LimitedInMemory | undefined {
   try {
     const { sources, rejected } = JSON.parse(value) as LimitedRecord;
     const counts = new Map(Object.entries(sources));

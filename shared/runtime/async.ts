@@ -76,11 +76,14 @@ export class Periodic {
   #timer: NodeJS.Timeout | undefined;
   #hasFailed = false;
 
-  /** @param onTrouble receives the first of several failures in a row */
+  /**
+   * @param onTrouble receives the first of several failures in a row; absent: the work catches what
+   *   it expects, and a mistake in it must end the process
+   */
   constructor(
     private readonly everyMs: number,
     private readonly work: () => Promise<void>,
-    private readonly onTrouble: (error: unknown) => void = () => undefined,
+    private readonly onTrouble?: (error: unknown) => void,
   ) {}
 
   start(): void {
@@ -93,12 +96,13 @@ export class Periodic {
     }, this.everyMs).unref();
   }
 
-  /** Runs the work once, after the current run. Never throws. */
+  /** Runs the work once, after the current run. Throws only without `onTrouble`. */
   async now(): Promise<void> {
     try {
       await this.#inTurn(this.work);
       this.#hasFailed = false;
     } catch (error) {
+      if (this.onTrouble === undefined) throw error;
       if (!this.#hasFailed) this.onTrouble(error);
       this.#hasFailed = true;
     }

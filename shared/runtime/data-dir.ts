@@ -23,7 +23,7 @@ import { isAlive, ownId, parseProcessId, type ProcessId } from './process-id';
  *
  * A lock appears complete or not at all: a finished folder is moved to its place, which succeeds
  * only if the folder there is missing or empty. The file of each owner has a name of its own, so
- * that who removes the file of a dead owner never removes that of a living one, however many
+ * that whoever removes the file of a dead owner never removes that of a living one, however many
  * processes start at once.
  */
 

@@ -11,7 +11,7 @@ import { type Connection, openStorySystem, type StorySystem } from '../support/s
 /** One failing endpoint beside healthy ones. */
 
 const TIMEOUT_MS = 2_000;
-/** In its time-out, several times as many as the hung endpoint gets connections. */
+/** Within a timeout, several times as many calls as the hung endpoint gets connections. */
 const PER_SECOND = 75;
 const HANGS_FOR_MS = 12_000;
 const HEALTHY = ['/a', '/b', '/c', '/d'];

@@ -11,9 +11,9 @@ const PATH = process.env.CHROMIUM ?? firstOf(BROWSERS) ?? 'chromium';
 export const CHROMIUM: Tool = { command: PATH, name: 'Chromium' };
 
 /**
- * Chromium without the window around its pages, which takes more than half of its CPU; the whole
- * one if it is missing. A page that is closed here loses its last requests: tests of clients need
- * the whole one.
+ * Chromium without the window around its pages, which takes more than half of its CPU; where it is
+ * missing, the browser that people have. A page that is closed in it loses its last requests, so
+ * that tests of clients need `CHROMIUM`.
  */
 export const CHROMIUM_SHELL: Tool = {
   command: process.env.CHROMIUM ?? firstOf(['/usr/bin/chromium-headless-shell']) ?? PATH,

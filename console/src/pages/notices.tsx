@@ -3,7 +3,7 @@ import { type Notice } from '../../../shared/api/operations';
 import { LASTING_KINDS, NOTICE_KINDS } from '../../../shared/model/notice-kinds';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count, noticeInWords, placeOf, stateInWords } from '../lib/labels';
+import { count, noticeInWords, personInWords, placeOf, stateInWords } from '../lib/labels';
 import { groupsOf } from '../lib/notice-groups';
 import { listOf } from '../lib/series';
 import { EntryFilter } from '../ui/entry-picker';
@@ -97,7 +97,7 @@ function List({ notices }: { notices: Notice[] }) {
   const see = useChange('POST /notices/{id}/acknowledge');
   const seeAll = useChange('POST /notices/acknowledge');
   const error = see.error ?? seeAll.error;
-  const hears = useHears();
+  const hasReceiver = useHasReceiver();
   return (
     <>
       {error && <Failure error={error} what={words.acknowledgeTask} />}
@@ -117,7 +117,7 @@ function List({ notices }: { notices: Notice[] }) {
           <Row
             key={notice.id}
             notice={notice}
-            hears={hears}
+            hasReceiver={hasReceiver}
             onSeen={() => see.mutate({ id: notice.id })}
           />
         ))}
@@ -172,7 +172,7 @@ function SameOrigin({ notices, onSeen }: SameOriginProps) {
 }
 
 /** Returns whether somebody gets alerts, as far as the user may know. */
-function useHears(): boolean {
+function useHasReceiver(): boolean {
   const read = useRead('GET /alerts', {}, { enabled: useMay('GET /alerts') });
   if (!read.data) return true;
   const { enabled, webhooks, email } = read.data.data;
@@ -182,11 +182,11 @@ function useHears(): boolean {
 interface RowProps {
   notice: Notice;
   /** somebody gets alerts */
-  hears: boolean;
+  hasReceiver: boolean;
   onSeen: () => void;
 }
 
-function Row({ notice, hears, onSeen }: RowProps) {
+function Row({ notice, hasReceiver, onSeen }: RowProps) {
   const operator = useMay('POST /notices/{id}/acknowledge');
   const { id, at, kind, endedAt, destination, name, delivery, alert, acknowledged } = notice;
   const isThere = destination !== null && !notice.destinationDeleted;
@@ -210,7 +210,7 @@ function Row({ notice, hears, onSeen }: RowProps) {
       </td>
       <td>
         {delivery === null ? (
-          <NotSent alert={alert} hears={hears} />
+          <WithoutDelivery alert={alert} hasReceiver={hasReceiver} />
         ) : (
           <TextLink to={`/deliveries/${encodeURIComponent(delivery)}`}>
             {words.alertStates[alert]}
@@ -220,7 +220,7 @@ function Row({ notice, hears, onSeen }: RowProps) {
       <td>
         {acknowledged ? (
           <>
-            <When at={acknowledged.at} />, {acknowledged.by.name}
+            <When at={acknowledged.at} />, {personInWords(acknowledged.by.name)}
           </>
         ) : (
           operator && (
@@ -239,9 +239,12 @@ function Row({ notice, hears, onSeen }: RowProps) {
   );
 }
 
-/** Where nobody gets alerts, none will follow. */
-function NotSent({ alert, hears }: Pick<RowProps, 'hears'> & Pick<Notice, 'alert'>) {
-  if (hears || alert === 'sent') return words.alertStates[alert];
+/** The alert of a notice, if it has no delivery. Where nobody gets alerts, none will follow. */
+function WithoutDelivery({
+  alert,
+  hasReceiver,
+}: Pick<RowProps, 'hasReceiver'> & Pick<Notice, 'alert'>) {
+  if (hasReceiver || alert === 'sent') return words.alertStates[alert];
   return <TextLink to="/alerts">{words.noReceiver}</TextLink>;
 }
 

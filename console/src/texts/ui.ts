@@ -73,7 +73,8 @@ export const ui = {
   },
   marks: {
     marks: 'Notices and changes',
-    earlier: (n: number) => `${count(n)} earlier notices and changes`,
+    earlier: (n: number) =>
+      `${count(n)} earlier ${n === 1 ? 'notice or change' : 'notices and changes'}`,
   },
   savedViews: {
     saved: 'View saved in this browser',

@@ -201,7 +201,7 @@ interface TableProps {
   children: ReactNode;
 }
 
-/** A card leaves it out. */
+/** What a card leaves out. */
 const NOTHING = /^[0–]$/;
 
 /**
@@ -266,7 +266,7 @@ export function When({ at, exact = false }: { at: string | null; exact?: boolean
   );
 }
 
-/** How long something lasts already: "3 min". */
+/** How long something has lasted: "3 min". */
 export function HowLong({ from }: { from: string | null }) {
   useBeat(5_000);
   if (from === null) return <>–</>;

@@ -35,8 +35,8 @@ import { COUNTED_KINDS, type Counts, EXPIRES_SOON_MS, type World } from './troub
  * everything that `attempts` contained at that moment, and is stored and acted on a moment later or
  * not at all: a process may stand still anywhere. A notice is stored together with the health that
  * caused it, and its alert stays due until Kafka has it: if a process is killed anywhere, the next
- * one does just the rest. A destination is switched off only after that intention was stored, so that its
- * notice follows, whichever process writes it.
+ * one does just the rest. A destination is switched off only after that intention was stored, so
+ * that its notice follows, whichever process writes it.
  */
 
 const LEASE = 'alerts';
@@ -96,7 +96,7 @@ interface Concluded extends Pick<Decision, 'raised'> {
 interface Moment {
   /** the time up to which the evidence is complete */
   at: Date;
-  /** Returns whether that is a moment ago: this process may have been stopped since. */
+  /** Returns whether the evidence is recent: this process may have stood still since. */
   isFresh: () => boolean;
 }
 
@@ -298,12 +298,12 @@ export class Alerts {
     return history.hasRead(await kafka.ranges(ATTEMPTS)).catch(() => false);
   }
 
-  /** Leaves a destination that somebody changed since the decision to the next decision. */
+  /** Leaves to the next decision what was decided long ago, or changed by somebody since. */
   async #switchOff({ id, version }: SwitchOff, { isFresh }: Moment): Promise<boolean> {
     const { entries, log, now } = this.options;
     try {
       await entries.change('destination', { id, ifMatch: etag(version), by: WAYPOST }, (before) => {
-        if (!isFresh()) throw new Error('its failures were decided about too long ago');
+        if (!isFresh()) throw new Error('the decision is too old');
         return { ...before, enabled: false, updatedAt: now().toISOString() };
       });
       log.warn({ destination: id }, 'destination.switched_off');

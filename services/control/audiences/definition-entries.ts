@@ -117,8 +117,8 @@ interface Connections {
 }
 
 /**
- * Makes and ends the connections that a change makes and ends. What somebody else changes meanwhile
- * stays.
+ * Connects a source to the destinations that a change adds, and disconnects it from those that it
+ * removes. What somebody else connects or disconnects meanwhile stays.
  */
 async function connect(
   { entries }: Pick<Deps, 'entries'>,

@@ -4,6 +4,7 @@ import { type Known } from './candidates';
 import { databaseJson, type Database, type Row } from '../history/database';
 import { type DeliveryStatus, OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
+import { type Cursor } from '../history/newest';
 import { lastReplay, type Try } from '../history/tries';
 
 /**
@@ -147,7 +148,7 @@ export async function getJob(database: Database, id: string): Promise<Job | unde
 /** Lists the newest first. */
 export async function listJobs(
   database: Database,
-  page: { limit: number; after?: { at: number; id: string } | undefined },
+  page: { limit: number; after?: Cursor | undefined },
 ): Promise<{ rows: Job[] }> {
   const rows = await database.query(
     `select job from waypost.replays

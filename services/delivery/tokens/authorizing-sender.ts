@@ -14,8 +14,8 @@ import { readToken, type TokenAnswer, tokenRequest } from './token-request';
  *
  * Only webhooks with the same credential wait for a token, at most for the timeout of one request.
  * Without a token nothing is sent: the excuse of the result is a refusal, which spends no attempt
- * and says nothing about the endpoint. A 401 of the endpoint is followed by one more request with a new
- * token.
+ * and says nothing about the endpoint. A 401 of the endpoint is followed by one more request with a
+ * new token.
  */
 
 /** Entries of credentials that no webhook has used for this long are dropped. */

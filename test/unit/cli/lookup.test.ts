@@ -19,8 +19,9 @@ const page = (messages: string[], next: string | null) => ({
 const problem = (status: number, detail: string) =>
   Response.json({ detail, type: 'x' }, { status });
 
-/** the answers to one lookup after the other; the last one repeats */
+/** of the destination */
 let filter: string;
+/** the answers to one lookup after the other; the last one repeats */
 let answers: (object | Response)[];
 /** what each lookup asked for */
 let asked: Record<string, string>[];

@@ -141,7 +141,7 @@ test('a list command sends its filters as parameters and reads no more than --li
     expect.stringMatching(/changed source +Site +src_1 +enabled: - → true\n$/),
   ]);
   expect(err).toBe('1 entry, and there may be more: --limit shows them.\n');
-  expect(requests).toEqual(['GET /audit kind=source&entry=src_1&by=admin&sessions=false&limit=1']);
+  expect(requests).toEqual(['GET /audit kind=source&entry=src_1&by=admin&limit=1']);
 });
 
 test('a filter that names an entry sends its id', async () => {
@@ -189,8 +189,12 @@ test.each([
 
 test.each(AUDIT_KINDS)('the audit command accepts the kind %s', async (kind) => {
   expect((await atControl('audit', '--kind', kind)).code).toBe(0);
-  const sessions = String(kind === 'session');
-  expect(requests[0]).toBe(`GET /audit kind=${kind}&sessions=${sessions}&limit=50`);
+  expect(requests[0]).toBe(`GET /audit kind=${kind}&limit=50`);
+});
+
+test('the audit command leaves out sessions unless they are asked for', async () => {
+  await atControl('audit');
+  expect(requests[0]).toBe('GET /audit sessions=false&limit=50');
 });
 
 test.each([

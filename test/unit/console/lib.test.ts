@@ -74,7 +74,7 @@ describe('times', () => {
     expect(clock(local('2026-01-03T09:05:07'), at)).toBe('Jan 3, 09:05');
   });
 
-  test('that are none are named so in place of an exception, which would empty the page', () => {
+  test('that are invalid say so: an exception would empty the page', () => {
     expect(absolute('no time', now)).toBe('Invalid Date, Invalid Date');
     expect(clock('no time', now)).toBe('Invalid Date, Invalid Date');
     expect(stepLabel('no time', 60)).toBe('Invalid Date');

@@ -1,6 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { readProcessLimits } from '../../../shared/runtime/process-limits';
 import { createLog } from '../../../shared/telemetry/log';
+import { budgetsOf, resourcesOf } from '../../../services/ingest/admission';
 import { type IngestOptions, startIngest } from '../../../services/ingest/assemble';
 import {
   aSource,
@@ -46,6 +48,7 @@ export async function startTestIngest(options: Partial<IngestOptions> = {}): Pro
     host: '127.0.0.1',
     port: 0,
     limits: LIMITS,
+    budgets: budgetsOf(resourcesOf(readProcessLimits())),
     keepAliveMs: 75_000,
     ...options,
   });

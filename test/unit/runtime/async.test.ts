@@ -111,6 +111,12 @@ test('periodic work that fails goes on, and reports the first of several failure
   expect(reported).toEqual(['first', 'third']);
 });
 
+test('a mistake in periodic work that expects no failure is not passed over', async () => {
+  const mistake = new TypeError('a mistake');
+  const periodic = new Periodic(60_000, () => Promise.reject(mistake));
+  await expect(periodic.now()).rejects.toBe(mistake);
+});
+
 test('the end of periodic work waits for the current run, then runs it a last time', async () => {
   const steps: number[] = [];
   let runs = 0;
