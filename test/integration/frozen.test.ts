@@ -119,7 +119,8 @@ test('delivery frozen beyond its session repeats requests in flight, not its que
   });
 
   void producer.send(deliveries());
-  // All requests hang at the endpoints, and none ends before the freeze.
+  // All requests hang at the endpoints, and none ends or begins before the freeze.
+  let seen = -1;
   const inFlight = await eventually(
     async () => {
       const [queued, own, others] = await Promise.all([
@@ -129,6 +130,9 @@ test('delivery frozen beyond its session repeats requests in flight, not its que
       ]);
       expect(queued).toBeGreaterThan(QUEUED);
       expect(unanswered).toBeGreaterThanOrEqual(own + others);
+      const earlier = seen;
+      seen = own;
+      expect(own).toBe(earlier);
       return own;
     },
     { everyMs: 20 },
