@@ -11,18 +11,10 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-/** Requests a path until the response passes the check. */
-async function ask(path: string, fits: (body: Json) => void): Promise<Json> {
-  return eventually(async () => {
-    const { status, body } = await stage.system.control('GET', path);
-    expect(status).toBe(200);
-    fits(body);
-    return body;
-  });
-}
 const post = async (path: string, body: object = {}) =>
   (await stage.system.control('POST', path, body)).body;
-const finished = (id: string) => ask(`/replays/${id}`, ({ status }) => expect(status).toBe('done'));
+const finished = (id: string) =>
+  stage.ask(`/replays/${id}`, ({ status }) => expect(status).toBe('done'));
 
 test('the history finds a delivery by message, with attempts, request and response', async () => {
   // The endpoint fails once.
@@ -30,7 +22,7 @@ test('the history finds a delivery by message, with attempts, request and respon
   sink.on('/twice', [{ status: 503, body: 'not now' }, { status: 200 }]);
   const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/twice') }] });
   const { messageId, userId } = await send();
-  const list = await ask(`/deliveries?message=${messageId}`, ({ data }) =>
+  const list = await stage.ask(`/deliveries?message=${messageId}`, ({ data }) =>
     expect(data[0]?.status).toBe('delivered'),
   );
   expect(list.data).toHaveLength(1);
@@ -52,7 +44,7 @@ test('an event that no destination takes is found with the reason, by its id and
   });
   const { messageId, userId } = await send(aTrack({ userId: 'user-nowhere' }));
   for (const query of [`message=${messageId}`, `user=${userId}`]) {
-    const found = await ask(`/lookup?${query}`, ({ data }) => expect(data).toHaveLength(1));
+    const found = await stage.ask(`/lookup?${query}`, ({ data }) => expect(data).toHaveLength(1));
     expect(found.data[0]).toMatchObject({
       message: messageId,
       destinations: [{ id: destination.id, outcome: 'not_matched', reason: 'type' }],
@@ -65,12 +57,13 @@ test('a replay sends dead letters again with their ids, and no successful delive
   sink.on('/mended', { status: 422 });
   const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/mended') }] });
   for (let i = 0; i < 5; i++) await send(aTrack({ userId: `user-${i}` }));
-  const dead = await ask(`/deliveries?destination=${destination.id}&status=dead`, ({ data }) =>
-    expect(data).toHaveLength(5),
+  const dead = await stage.ask(
+    `/deliveries?destination=${destination.id}&status=dead`,
+    ({ data }) => expect(data).toHaveLength(5),
   );
   sink.on('/mended', { status: 200 });
   await send();
-  await ask(`/deliveries?destination=${destination.id}&status=delivered`, ({ data }) =>
+  await stage.ask(`/deliveries?destination=${destination.id}&status=delivered`, ({ data }) =>
     expect(data).toHaveLength(1),
   );
 
@@ -81,7 +74,7 @@ test('a replay sends dead letters again with their ids, and no successful delive
   const replay = await finished((await post('/replays', { destination: destination.id })).id);
   expect(replay).toMatchObject({ asked: 5 });
   const ids = (dead.data as Json[]).map(({ id }) => id as string).sort();
-  const delivered = await ask(
+  const delivered = await stage.ask(
     `/deliveries?destination=${destination.id}&status=delivered`,
     ({ data }) => expect(data).toHaveLength(6),
   );
@@ -112,7 +105,7 @@ test('a replay that is cancelled, resumed and killed sends each dead letter once
   await system.createDestination({ sources: [source.id], webhooks: [{ url: sink.url('/other') }] });
   await stage.settled();
   await Promise.all(Array.from({ length: 40 }, (_, i) => send(aTrack({ userId: `user-${i}` }))));
-  const dead = await ask(
+  const dead = await stage.ask(
     `/deliveries?destination=${destination.id}&status=dead&limit=100`,
     ({ data }) => expect(data).toHaveLength(40),
   );
@@ -149,7 +142,7 @@ test('the replay of one delivery sends it again with the same id and body', asyn
   const { sink } = stage;
   const { send } = await stage.connect({ webhooks: [{ url: sink.url('/again') }] });
   const { messageId } = await send();
-  const { data } = await ask(`/deliveries?message=${messageId}`, (body) =>
+  const { data } = await stage.ask(`/deliveries?message=${messageId}`, (body) =>
     expect(body.data).toHaveLength(1),
   );
   expect(await post(`/deliveries/${data[0].id}/replay`)).toMatchObject({ replay: 1 });
@@ -193,7 +186,7 @@ test('the deletion of a user reaches destinations, and history keeps nothing els
   const { sink } = stage;
   const { send, source } = await stage.connect({ webhooks: [{ url: sink.url('/deleted') }] });
   await send(aTrack({ userId: 'leaving' }));
-  await ask('/deliveries?user=leaving&status=delivered', ({ data }) =>
+  await stage.ask('/deliveries?user=leaving&status=delivered', ({ data }) =>
     expect(data).toHaveLength(1),
   );
   const deletion = await post('/deletions', { userIds: ['leaving'], sources: [source.id] });
@@ -204,7 +197,7 @@ test('the deletion of a user reaches destinations, and history keeps nothing els
     userId: 'leaving',
     timestamp: deletion.at,
   });
-  await ask('/deliveries?user=leaving', ({ data }) =>
+  await stage.ask('/deliveries?user=leaving', ({ data }) =>
     expect((data as Json[]).map(({ type, status }) => [type, status])).toEqual([
       ['delete', 'delivered'],
     ]),
@@ -218,7 +211,7 @@ test("the debugger shows a source's accepted and rejected calls, with the reason
   await system.send(source.writeKey, 'batch', {
     batch: [good, { type: 'track', event: 'nobody' }],
   });
-  const { data } = await ask(`/events?source=${source.id}`, (body) =>
+  const { data } = await stage.ask(`/events?source=${source.id}`, (body) =>
     expect(body.data).toHaveLength(2),
   );
   const rejected = (data as Json[]).find(({ accepted }) => !accepted);
@@ -230,7 +223,7 @@ test('after a kill of control the history is complete, and includes the outage',
   const { sink, system } = stage;
   const { send, destination } = await stage.connect({ webhooks: [{ url: sink.url('/kept') }] });
   await send();
-  await ask(`/deliveries?destination=${destination.id}`, ({ data }) =>
+  await stage.ask(`/deliveries?destination=${destination.id}`, ({ data }) =>
     expect(data).toHaveLength(1),
   );
   const [pid] = system.pids('control');

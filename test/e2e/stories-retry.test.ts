@@ -374,25 +374,17 @@ test.concurrent(
 
 // What receivers say of later requests.
 
-/** Requests a path until the response passes the check. */
-async function ask(path: string, fits: (body: Json) => void): Promise<Json> {
-  return eventually(async () => {
-    const { status, body } = await stage.system.control('GET', path);
-    expect(status).toBe(200);
-    fits(body);
-    return body;
-  });
-}
 const post = (path: string, body: object) => stage.system.control('POST', path, body);
 const webhookOf = async (
   { destination }: Connection,
   fits: (webhook: Json) => void,
 ): Promise<Json> =>
-  (await ask(`/destinations/${destination.id}`, ({ webhooks }) => fits(webhooks[0]))).webhooks[0];
+  (await stage.ask(`/destinations/${destination.id}`, ({ webhooks }) => fits(webhooks[0])))
+    .webhooks[0];
 /** Sends a call, and resolves with its delivery once that has ended. */
 const sendAndWait = async (connection: Connection, status: string): Promise<Json> => {
   const { messageId } = await connection.send(aTrack());
-  const { data } = await ask(`/deliveries?message=${messageId}`, ({ data: found }) =>
+  const { data } = await stage.ask(`/deliveries?message=${messageId}`, ({ data: found }) =>
     expect(found[0]?.status).toBe(status),
   );
   return data[0];
@@ -419,7 +411,7 @@ test.concurrent(
     const { id: webhook } = await webhookOf(connection, ({ disabled }) =>
       expect(disabled).toEqual({ at: expect.any(String), reason: 'gone' }),
     );
-    await ask(`/notices?destination=${id}&kind=webhook_disabled`, ({ data }) =>
+    await stage.ask(`/notices?destination=${id}&kind=webhook_disabled`, ({ data }) =>
       expect(data).toMatchObject([{ kind: 'webhook_disabled', webhook, endedAt: null }]),
     );
 
@@ -435,12 +427,12 @@ test.concurrent(
       from: enabled.body.lostSince,
       status: 'dead',
     });
-    await ask(`/replays/${replay.id}`, ({ status, delivered }) =>
+    await stage.ask(`/replays/${replay.id}`, ({ status, delivered }) =>
       expect([status, delivered]).toEqual(['done', 4]),
     );
     await sendAndWait(connection, 'delivered');
     expect(sink.received('/gone')).toHaveLength(6);
-    await ask(`/notices?destination=${id}&kind=webhook_disabled`, ({ data }) =>
+    await stage.ask(`/notices?destination=${id}&kind=webhook_disabled`, ({ data }) =>
       expect(data).toMatchObject([{ kind: 'webhook_disabled', endedAt: expect.any(String) }]),
     );
   },
@@ -518,7 +510,7 @@ test.concurrent(
     const { id } = connection.destination;
     await connection.send();
     await connection.send();
-    await ask(`/deliveries?destination=${id}`, ({ data }) => {
+    await stage.ask(`/deliveries?destination=${id}`, ({ data }) => {
       expect(data).toMatchObject([
         { reason: 'retry_after', nextAttemptAt: null },
         { reason: 'retry_after', nextAttemptAt: null },

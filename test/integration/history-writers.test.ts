@@ -54,6 +54,15 @@ const made = async () => {
   return rows.map(({ id, made: attempts }) => `${id} ${String(attempts)}`);
 };
 
+/** Returns the database of the first process, with other parts in each transaction. */
+function withTransactions(change: (transaction: Transaction) => Partial<Transaction>): Database {
+  return {
+    ...one,
+    transaction: (work) =>
+      one.transaction((transaction) => work({ ...transaction, ...change(transaction) })),
+  };
+}
+
 /** Does this work in a transaction that stays open. @returns what undoes it */
 async function holding(work: (transaction: Transaction) => Promise<unknown>) {
   const { freeze, frozen, thaw } = freezer();
@@ -110,19 +119,12 @@ test.each<[string, (delivery: string) => DeliveryEvent]>([
 
 test('two processes both write a delivery that exists and one that does not', async () => {
   const { freeze, frozen, thaw } = freezer();
-  const pausing: Database = {
-    ...one,
-    transaction: (work) =>
-      one.transaction((transaction) =>
-        work({
-          ...transaction,
-          copy: async (table, columns, rows) => {
-            await transaction.copy(table, columns, rows);
-            if (table === 'waypost.deliveries') await freeze();
-          },
-        }),
-      ),
-  };
+  const pausing = withTransactions((transaction) => ({
+    copy: async (table, columns, rows) => {
+      await transaction.copy(table, columns, rows);
+      if (table === 'waypost.deliveries') await freeze();
+    },
+  }));
   const first = aFailure({ delivery: 'new' });
   const writes = [storeEvents(pausing, [first, later('known')], [...parts])];
   await frozen;
@@ -204,19 +206,12 @@ test('two deletions whose users and visitors have the same rows both remove them
     parts,
   );
   const { freeze, frozen, thaw } = freezer();
-  const pausing: Database = {
-    ...one,
-    transaction: (work) =>
-      one.transaction((transaction) =>
-        work({
-          ...transaction,
-          query: async (sql, params) => {
-            if (sql.includes('anonymous_id in')) await freeze();
-            return transaction.query(sql, params);
-          },
-        }),
-      ),
-  };
+  const pausing = withTransactions((transaction) => ({
+    query: async (sql, params) => {
+      if (sql.includes('anonymous_id in')) await freeze();
+      return transaction.query(sql, params);
+    },
+  }));
   const deletions = [recordDeletion(pausing, aDeletion('del_1', 'ann', 'v1'))];
   await frozen;
   deletions.push(recordDeletion(other, aDeletion('del_2', 'bob', 'v2')));

@@ -1,7 +1,7 @@
 import { type Call, aTrack } from './factories';
 import { eventually } from './eventually';
 import { type ReceivedRequest, type Sink, startSink } from '../../tools/harness/sink';
-import { type Destination, type Source } from '../../tools/harness/api';
+import { type Destination, type Json, type Source } from '../../tools/harness/api';
 import { startSystem, type System, type SystemOptions } from '../../tools/harness/system';
 import { openTopics, type Topics } from './topics';
 
@@ -20,6 +20,8 @@ export interface StorySystem {
   }): Promise<Connection>;
   /** Resolves when router and delivery have read the current `config`. */
   settled(): Promise<void>;
+  /** Asks control for a path until the response passes the check. */
+  ask(path: string, fits: (body: Json) => void): Promise<Json>;
   close(): Promise<void>;
 }
 
@@ -93,6 +95,13 @@ export async function openStorySystem(
     sink,
     topics,
     connect,
+    ask: (path, fits) =>
+      eventually(async () => {
+        const { status, body } = await system.control('GET', path);
+        expect(status).toBe(200);
+        fits(body);
+        return body;
+      }),
     settled,
     close: async () => {
       await topics.close();
