@@ -103,11 +103,16 @@ export async function patchEntry<K extends NamedKind>(
 }
 
 /**
- * Returns the names by id, for tables that people read. Without the right to read them it has none,
- * and the ids remain.
+ * Lists all entries whose names a table shows. Without the right to read them it has none, and the
+ * ids remain.
  */
+export function listReadable<K extends 'source' | 'destination'>(api: Api, kind: K) {
+  return listAll(api, kind).catch(() => []);
+}
+
+/** Returns the names by id, for tables that people read. */
 export async function destinationNames(api: Api): Promise<ReadonlyMap<string, string>> {
-  const destinations = await listAll(api, 'destination').catch(() => []);
+  const destinations = await listReadable(api, 'destination');
   return new Map(destinations.map(({ id, name }) => [id, name]));
 }
 

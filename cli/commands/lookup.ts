@@ -4,7 +4,7 @@ import { quoted } from '../../shared/model/curl';
 import { messageOf } from '../../shared/runtime/errors';
 import { type Group, type Listed, type Session } from '../command';
 import { readAgain } from '../connect/read-again';
-import { listAll } from '../entries';
+import { listReadable } from '../entries';
 import { whyInWords } from '../explain/lookup';
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
@@ -114,10 +114,9 @@ async function lookUp(session: Session, options: LookupOptions): Promise<void> {
   if (failure !== undefined && rows.length === 0) throw failure;
   if (print.json) print.rows([], rows, '');
   else {
-    // Without the right to read them their ids remain.
     const [sources, destinations] = await Promise.all([
-      listAll(api(), 'source').catch(() => []),
-      listAll(api(), 'destination').catch(() => []),
+      listReadable(api(), 'source'),
+      listReadable(api(), 'destination'),
     ]);
     const known = new Map<string, Known>(
       [...sources, ...destinations].map((entry) => [entry.id, entry]),

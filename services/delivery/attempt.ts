@@ -20,7 +20,7 @@ import { type AttemptResult, concludeAttempt } from './decisions/disposition';
 import { halvedEvent, lateEvent } from './decisions/side-events';
 import { buildRequest, isPermit, type Permit, sendRequest } from './destinations/build-request';
 import { type Endpoint } from './destinations/endpoint';
-import { refusalOf, type SendResult } from './http/exchange';
+import { withheldBy, type SendResult } from './http/exchange';
 import { judgeResponse, type JudgedResponse, judgeUnusable } from './http/judge-response';
 import { type Job, type Refusal, type Signal } from './lanes/job';
 import { type Lane } from './lanes/lane';
@@ -151,7 +151,7 @@ export class Attempt implements MemberOwner {
     const { destinationId, test = false } = inHand.delivery;
     const keep = context.responses.keepOf(destinationId, test, timing.nowMs);
     const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
-    const refusal = !test && refusalOf(result);
+    const refusal = !test && withheldBy(result);
     if (refusal) this.onWithheld(refusal, judged.attempt, endpoint);
     else {
       requestEnded(judged.attempt);

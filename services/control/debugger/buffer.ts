@@ -1,3 +1,4 @@
+import { defined } from '../../../shared/collections/defined';
 import { ExactNumber, parseJson } from '../../../shared/json/json';
 import { type InRecord } from '../../../shared/kafka/port';
 import { EVENT_WARNINGS, type EventWarning } from '../../../shared/model/client-time';
@@ -95,8 +96,8 @@ export class Entry {
     const warnings = EVENT_WARNINGS.filter((warning) => named.includes(warning));
     if (accepted) return { id, at, source, accepted, call: value, warnings };
     const { call = null, code = '', message = '' } = isJsonObject(value) ? rejectedOf(value) : {};
-    const rejected = { id, at, source, accepted, call, warnings, code, message };
-    return this.#count === undefined ? rejected : { ...rejected, count: this.#count };
+    const count = this.#count;
+    return { id, at, source, accepted, call, warnings, code, message, ...defined({ count }) };
   }
 
   matches({ source, type, user, accepted }: EventFilter): boolean {

@@ -20,7 +20,7 @@ import {
   type WebhookSender,
 } from '../destinations/build-request';
 import { type Endpoint } from '../destinations/endpoint';
-import { refusalOf } from '../http/exchange';
+import { withheldBy } from '../http/exchange';
 import { type JudgedResponse } from '../http/judge-response';
 import { type Lane } from '../lanes/lane';
 import { type Job, type Refusal } from '../lanes/job';
@@ -273,7 +273,7 @@ export class BatchRequest implements Job {
       const nowMs = time.agreedMs();
       const keep = responses.keepOf(endpoint.destinationId, this.urgent, nowMs);
       const batch = judgeBatch(endpoint, result, { size, nowMs, keep });
-      const refusal = !this.urgent && refusalOf(result);
+      const refusal = !this.urgent && withheldBy(result);
       if (!refusal) requestEnded(batch.whole.attempt);
       if (batch.isUnreadable && !this.isRepeat) {
         this.#sendAgain([members], true);

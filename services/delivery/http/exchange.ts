@@ -106,7 +106,7 @@ export type SendResult = (
 };
 
 /** Returns why a request was withheld: then no attempt is spent. */
-export function refusalOf(result: SendResult): Refusal | undefined {
+export function withheldBy(result: SendResult): Refusal | undefined {
   return !result.ok && typeof result.excuse === 'object' ? result.excuse : undefined;
 }
 
