@@ -28,7 +28,10 @@ export interface Deletion {
  * Stores a deletion, or a later time of it, and removes the users' rows.
  * @returns number of rows
  */
-export async function recordDeletion(database: Database, deletion: Deletion): Promise<number> {
+export async function recordDeletion(
+  database: Queries & Pick<Database, 'transaction'>,
+  deletion: Deletion,
+): Promise<number> {
   const { id, at, users, anonymous, sources, affected, messages } = deletion;
   let rows = 0;
   // A user may have millions of rows, and who writes the history waits for each transaction.
@@ -61,7 +64,7 @@ export async function recordDeletion(database: Database, deletion: Deletion): Pr
  * would wait for each other.
  */
 function transactAlone(
-  database: Database,
+  database: Pick<Database, 'transaction'>,
   work: (queries: Queries) => Promise<number>,
 ): Promise<number> {
   return database.transaction(async (queries) => {

@@ -112,8 +112,16 @@ export class History {
    * @throws Problem `unavailable`
    */
   async forget(deletion: Deletion): Promise<number> {
-    const rows = await this.ask((database) =>
-      this.#inTurn(() => recordDeletion(database, deletion)),
+    const rows = await this.ask(({ kind, query, transaction }) =>
+      recordDeletion(
+        {
+          kind,
+          query,
+          // Between them events are written: a deletion may last for minutes.
+          transaction: (work) => this.#inTurn(() => transaction(work)),
+        },
+        deletion,
+      ),
     ).finally(() => {
       this.#isBehind = true;
     });

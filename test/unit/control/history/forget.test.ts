@@ -1,12 +1,16 @@
 import { type Database } from '../../../../services/control/history/database';
+import { type Deletion } from '../../../../services/control/history/deletions';
 import { History } from '../../../../services/control/history/history';
 import { createAuthenticator } from '../../../../shared/config/authentication';
 import { createLog } from '../../../../shared/telemetry/log';
-import { memoryDatabase } from '../../../support/database';
+import { freezer, memoryDatabase } from '../../../support/database';
+import { aFailure } from '../../../support/events';
+import { storeEvents } from '../../../support/store-events';
 
-/** A history forgets a user as soon as the deletion is stored. */
+/** A history forgets a user as soon as the deletion is stored, and goes on meanwhile. */
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00.000Z');
+const DAY_MS = 86_400_000;
 
 let database: Database;
 beforeAll(async () => {
@@ -14,23 +18,17 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-test('a deletion that was stored and could not be read is read later', async () => {
-  let isAway = false;
-  const reads: string[] = [];
+/** @param changed parts of the database that are other ones */
+async function openHistory(changed: Partial<Database>): Promise<History> {
   const history = new History({
     open: () =>
       Promise.resolve({
         kind: 'embedded',
         broken: undefined,
         transaction: (work) => database.transaction(work),
-        query: (sql, params) => {
-          if (isAway && sql.includes('waypost.deletions')) {
-            throw Object.assign(new Error('cancelled'), { code: '57014' });
-          }
-          reads.push(sql);
-          return database.query(sql, params);
-        },
+        query: (sql, params) => database.query(sql, params),
         close: () => Promise.resolve(),
+        ...changed,
       }),
     authenticator: createAuthenticator([Buffer.alloc(32)]),
     keep: { forMs: 1e12, maxBytes: 1e12 },
@@ -41,17 +39,35 @@ test('a deletion that was stored and could not be read is read later', async () 
     },
   });
   await history.start();
-  isAway = true;
-  const deletion = {
-    id: 'del_1',
+  return history;
+}
+
+function aDeletion(id: string, user: string): Deletion {
+  return {
+    id,
     at: NOW_MS,
-    users: ['u-1'],
+    users: [user],
     anonymous: [],
     sources: null,
     affected: [],
     messages: 0,
   };
-  await expect(history.forget(deletion)).rejects.toMatchObject({ status: 503 });
+}
+
+test('a deletion that was stored and could not be read is read later', async () => {
+  let isAway = false;
+  const reads: string[] = [];
+  const history = await openHistory({
+    query: (sql, params) => {
+      if (isAway && sql.includes('waypost.deletions')) {
+        throw Object.assign(new Error('cancelled'), { code: '57014' });
+      }
+      reads.push(sql);
+      return database.query(sql, params);
+    },
+  });
+  isAway = true;
+  await expect(history.forget(aDeletion('del_1', 'u-1'))).rejects.toMatchObject({ status: 503 });
   isAway = false;
   await history.learnDeletions();
   expect(history.forgotten.wasDeletedSince('u-1', NOW_MS - 1)).toBe(true);
@@ -59,5 +75,31 @@ test('a deletion that was stored and could not be read is read later', async () 
   reads.length = 0;
   await history.learnDeletions();
   expect(reads).toEqual([]);
+  await history.stop();
+});
+
+test('events are written between the transactions of a deletion', async () => {
+  const days = [1, 2, 3].map((day) => new Date(NOW_MS - day * DAY_MS).toISOString());
+  await storeEvents(
+    database,
+    days.map((acceptedAt) => aFailure({ delivery: acceptedAt, userId: 'u-2', acceptedAt })),
+  );
+  const { freeze, frozen, thaw } = freezer();
+  let isDeleting = false;
+  const history = await openHistory({
+    transaction: async (work) => {
+      if (isDeleting) await freeze();
+      return database.transaction(work);
+    },
+  });
+  isDeleting = true;
+  const deletion = history.forget(aDeletion('del_2', 'u-2'));
+  await frozen;
+  const written = history.events.transact!(({ query }) =>
+    query<{ left: number }>('select count(*)::int as left from waypost.deliveries'),
+  );
+  thaw();
+  expect(await written).toEqual([{ left: days.length - 1 }]);
+  expect(await deletion).toBe(days.length);
   await history.stop();
 });
