@@ -169,12 +169,19 @@ function stateSince(observed: Observed, state: State): number {
       const blocked = isBlocked(known, open.count) ? known?.blocked?.failures[0]?.at : undefined;
       return begun ?? blocked ?? troubleOf(observed, ['failing']) ?? nowMs;
     }
-    // It may have recovered from worse.
-    case 'degraded':
-      return troubleOf(observed, ['degraded', 'failing']) ?? lately;
+    case 'degraded': {
+      // It may have recovered from worse. Without a failure, a URL is away, or something waits.
+      const failed = troubleOf(observed, ['degraded', 'failing']);
+      return failed ?? circuits[0]?.at ?? stuckSince(observed) ?? lately;
+    }
     case 'healthy':
       return runOf(observed, ['healthy']) ?? lately;
   }
+}
+
+/** Returns since when something waits of which nothing was tried lately. */
+function stuckSince({ recent, open }: Observed): number | undefined {
+  return totals(recent).attempts === 0 ? (open.oldestAt ?? undefined) : undefined;
 }
 
 /** Returns the first failure of a run: its first step may be an hour long and begin well. */

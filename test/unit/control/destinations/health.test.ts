@@ -188,14 +188,14 @@ test.each<[string, string, string, Partial<Observed>]>([
   ],
   [
     'degraded',
-    'if the circuit of one of two URLs is open',
-    iso(NOW - RECENT_MS),
-    { steps: good, recent: good, circuits: [aCircuit('whk_1')] },
+    'since the circuit of one of two URLs is open',
+    iso(NOW - 3 * HOUR_MS),
+    { steps: good, recent: good, circuits: [aCircuit('whk_1', NOW - 3 * HOUR_MS)] },
   ],
   [
     'degraded',
-    'if a delivery waits for long and nothing was tried recently',
-    iso(NOW - RECENT_MS),
+    'since a delivery waits, if that is long and nothing was tried recently',
+    iso(NOW - RECENT_MS - 1),
     { steps: good, open: { count: 1, oldestAt: NOW - RECENT_MS - 1 } },
   ],
   [
