@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   accessSync,
   constants,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -46,19 +47,19 @@ export function takeLock(dir: string): Lock {
   const lock = join(dir, 'owner');
   const name = randomUUID();
   const draft = join(dir, `owner.${name}`);
-  mkdirSync(draft, { mode: 0o700 });
-  writeFileSync(join(draft, name), JSON.stringify(ownId()));
   try {
-    let takenOver = false;
-    while (!moveTo(lock, draft)) {
+    mkdirSync(draft, { mode: 0o700 });
+    writeFileSync(join(draft, name), JSON.stringify(ownId()));
+    for (;;) {
+      // Its owner removes the folder with the lock. Another start may have removed the file alone.
+      const takenOver = existsSync(lock);
+      if (moveTo(lock, draft)) return { takenOver, release: () => release(lock, name) };
       for (const file of filesIn(lock)) {
         const owner = parseProcessId(read(file));
         if (owner && isAlive(owner)) throw inUse(dir, owner);
-        takenOver = true;
         rmSync(file, { force: true });
       }
     }
-    return { takenOver, release: () => release(lock, name) };
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }

@@ -1,5 +1,5 @@
 import type * as fs from 'node:fs';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Lock, takeLock } from '../../../shared/runtime/data-dir';
@@ -10,15 +10,15 @@ import type * as processIds from '../../../shared/runtime/process-id';
  * system is a place where another may come between.
  */
 
-/** what another start does before a step of the outermost one */
-let mockBetween: () => void = () => undefined;
+/** what happens before a step of a start, by the name of its function */
+let mockBetween: (step: string) => void = () => undefined;
 jest.mock('node:fs', () => {
   const real = jest.requireActual<Record<string, unknown>>('node:fs');
   const stepped = Object.entries(real).map(([name, value]): [string, unknown] => {
     if (typeof value !== 'function' || !name.endsWith('Sync')) return [name, value];
     const call = value as (...args: unknown[]) => unknown;
     const withStep = (...args: unknown[]) => {
-      mockBetween();
+      mockBetween(name);
       return call(...args);
     };
     return [name, withStep];
@@ -52,9 +52,9 @@ function start(dir: string, pid: number): Lock | undefined {
 /**
  * Starts three processes at the lock of a killed one: the second before a step of the first, the
  * third before the same step or a later one.
- * @returns how many have the lock, and the number of steps of the first
+ * @returns their locks, and the number of steps of the first
  */
-function threeStarts(secondAt: number, thirdAt: number): { locks: number; steps: number } {
+function threeStarts(secondAt: number, thirdAt: number): { locks: Lock[]; steps: number } {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-lock-race-'));
   try {
     start(dir, 1);
@@ -71,22 +71,38 @@ function threeStarts(secondAt: number, thirdAt: number): { locks: number; steps:
     mockBetween = between;
     locks.push(start(dir, 2));
     mockBetween = () => undefined;
-    return { locks: locks.filter((lock) => lock !== undefined).length, steps };
+    return { locks: locks.filter((lock) => lock !== undefined), steps };
   } finally {
     mockBetween = () => undefined;
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
-test('of three that start at the lock of a killed one, exactly one gets it', () => {
+test('of three that start at the lock of a killed one, exactly one gets it, and knows whose it was', () => {
   const { steps } = threeStarts(-1, -1);
   expect(steps).toBeGreaterThan(5);
   const wrong: string[] = [];
   for (let second = 0; second < steps; second++) {
     for (let third = second; third < steps; third++) {
-      const { locks } = threeStarts(second, third);
-      if (locks !== 1) wrong.push(`${String(second)}, ${String(third)}: ${String(locks)} locks`);
+      const locks = threeStarts(second, third).locks.map(({ takenOver }) => ({ takenOver }));
+      if (locks.length !== 1 || !locks[0]!.takenOver) {
+        wrong.push(`${String(second)}, ${String(third)}: ${JSON.stringify(locks)}`);
+      }
     }
   }
   expect(wrong).toEqual([]);
+});
+
+test('a start that finds no room on the disk leaves nothing behind', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'waypost-lock-race-'));
+  try {
+    mockBetween = (step) => {
+      if (step === 'writeFileSync') throw new Error('ENOSPC');
+    };
+    expect(() => takeLock(dir)).toThrow('ENOSPC');
+    expect(readdirSync(dir)).toEqual([]);
+  } finally {
+    mockBetween = () => undefined;
+    rmSync(dir, { recursive: true, force: true });
+  }
 });
