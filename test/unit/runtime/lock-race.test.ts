@@ -78,7 +78,7 @@ function threeStarts(secondAt: number, thirdAt: number): { locks: Lock[]; steps:
   }
 }
 
-test('of three that start at the lock of a killed one, exactly one gets it, and knows whose it was', () => {
+test('of three starts at the lock of a killed owner, one gets it and knows that', () => {
   const { steps } = threeStarts(-1, -1);
   expect(steps).toBeGreaterThan(5);
   const wrong: string[] = [];
