@@ -46,7 +46,11 @@ export function deletionHandlers(deps: DeletionDeps): HandlersOf<'deletions'> {
         cursorOf: ({ at, id }) => ({ at, id }),
         view: deletionListView,
       }),
-    'POST /deletions': async ({ body }) => deletionView(await deleteUsers(deps, body)),
+    'POST /deletions': async ({ body, res }) => {
+      // To remove the rows of a user may take minutes. Other requests end before the limit.
+      res.setTimeout(0);
+      return deletionView(await deleteUsers(deps, body));
+    },
     'GET /deletions/{id}': async ({ id }) => {
       const found = await history.ask((database) => getDeletion(database, id));
       if (!found) throw unknownId('deletion', id);

@@ -1,10 +1,13 @@
+import { type Socket } from 'node:net';
+import { createControlServer } from '../../../../services/control/app/http-server';
 import { type Database } from '../../../../services/control/history/database';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
 import { Forgotten } from '../../../../services/control/history/deletions';
 import { accessTo } from '../../../../shared/api/access';
 import { storeEvents } from '../../../support/store-events';
 import { AppError } from '../../../../shared/runtime/errors';
-import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
+import { listen } from '../../../../shared/runtime/health';
+import { ADMIN_TOKEN, type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
 import { anEvent, at } from '../../../support/events';
@@ -161,6 +164,35 @@ test('a deletion that takes longer than planned begins again with a later time',
   expect(Date.parse(body.at as string)).toBe(times.at(-1));
   expect(messages()).toHaveLength(1);
   expect((await control.get('/deletions')).data).toEqual([body]);
+});
+
+test('a connection stays open however long a deletion takes', async () => {
+  let socket: Socket | undefined;
+  const limits = new Set<unknown>();
+  const { app } = await controlUnderTest({
+    database: {
+      ...database,
+      transaction: (work) => {
+        limits.add(socket?.timeout);
+        return database.transaction(work);
+      },
+    },
+  });
+  const server = createControlServer(app, { maxConnections: 9 });
+  server.on('connection', (opened) => (socket = opened));
+  const port = await listen(server, 0, '127.0.0.1');
+  limits.clear();
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/deletions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ userIds: ['kim'] }),
+  });
+  expect(answer.status).toBe(202);
+  expect(limits).toEqual(new Set([0]));
+  // The connection has a limit again once it was answered.
+  await eventually(() => expect(socket?.timeout).toBeGreaterThan(0));
+  server.closeAllConnections();
+  server.close();
 });
 
 test("a deletion removes the users' rows of the named sources", async () => {
