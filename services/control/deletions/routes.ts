@@ -47,7 +47,7 @@ export function deletionHandlers(deps: DeletionDeps): HandlersOf<'deletions'> {
         view: deletionListView,
       }),
     'POST /deletions': async ({ body, res }) => {
-      // To remove the rows of a user may take minutes. Other requests end before the limit.
+      // To remove the rows of a user may take longer than a connection may be silent.
       res.setTimeout(0);
       return deletionView(await deleteUsers(deps, body));
     },
