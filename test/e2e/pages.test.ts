@@ -98,6 +98,18 @@ async function imported(name: string): Promise<Source> {
   )!;
 }
 
+/** Returns the retry plan of the destination with this name. */
+async function planOf(name: string): Promise<unknown> {
+  const { body } = await stage.system.control('GET', '/destinations?limit=200');
+  return (body as { data: { name: string; retry: unknown }[] }).data.find(
+    (destination) => destination.name === name,
+  )?.retry;
+}
+
+/** Returns the statuses that HTTP defines, and unused ones between them. */
+const statuses = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, i) => first + i);
+
 /**
  * Runs the receiver of a page on a request, and on the same request with another body, which it
  * must refuse.
@@ -233,6 +245,12 @@ testWith(
     file(page, 'convert', 'rudderstack-to-waypost.mjs');
     await shell(blockNamed(page, 'import'));
     const { writeKey } = await imported('Rudder app');
+    expect(await planOf('A webhook d1')).toMatchObject({
+      delays: ['10s', '20s', '40s', '80s', '160s', '5m'],
+      window: '3h',
+      timeout: '10s',
+      on: null,
+    });
     file(page, 'client', 'client.py');
     await run(await pythonWithClients(), ['client.py'], {
       cwd: dir,
@@ -273,6 +291,12 @@ test('the guide for Svix copies endpoints, secrets, headers and wanted types', a
   file(page, 'convert', 'svix-to-waypost.mjs');
   await shell(blockNamed(page, 'import'), { SVIX_URL, SVIX_TOKEN: 'a vendor token' });
   const { writeKey } = await imported('svix-acme');
+  expect(await planOf('svix-acme ep_1')).toMatchObject({
+    delays: ['5s', '5m', '30m', '2h', '5h', '10h', '10h'],
+    window: '1655m',
+    timeout: '15s',
+    on: [...statuses(300, 308), ...statuses(400, 451)],
+  });
   file(page, 'client', 'client.mjs');
   await shell('node client.mjs', { WRITE_KEY: writeKey });
   const [request] = await stage.sink.waitFor(1, { path: '/svix-ep_1' });
@@ -302,6 +326,12 @@ test("the guide for Outpost copies a tenant's webhooks, and delivers its topics"
   file(page, 'convert', 'outpost-to-waypost.mjs');
   await shell(blockNamed(page, 'import'), { OUTPOST_URL, OUTPOST_API_KEY: 'a vendor token' });
   const { writeKey } = await imported('acme');
+  expect(await planOf('acme des_1')).toMatchObject({
+    delays: ['30s', '1m', '2m', '4m', '8m', '16m', '32m', '64m', '128m', '256m'],
+    window: '30690s',
+    timeout: '5s',
+    on: statuses(400, 451),
+  });
   await shell(blockNamed(page, 'client'), { WRITE_KEY: writeKey });
   const [request] = await stage.sink.waitFor(1, { path: '/outpost' });
   expect(request!.headers['x-key']).toBe('k');
