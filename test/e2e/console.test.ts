@@ -86,6 +86,7 @@ async function signIn(path: string): Promise<void> {
   const { page } = tab;
   await page.goto(at(path));
   await page.getByLabel(/^Token/).waitFor();
+  expect(await page.getByText('keeps it in .waypost/admin-token').isVisible()).toBe(true);
   await isGoodEverywhere();
   await enter(stage.system.adminToken);
   expect(page.url()).toBe(at(path));
