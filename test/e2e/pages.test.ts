@@ -15,6 +15,7 @@ import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
 import { PYTHON, testWith } from '../support/external-tools';
 import { openStorySystem, type StorySystem } from '../support/story-system';
+import { hexSha1, libraryAccepts } from '../support/verify-signature';
 
 /**
  * The blocks of the README, of docs/guide/cli.md and of docs/guide/migrate-*.md against the whole
@@ -141,27 +142,27 @@ async function vendorApi(answers: Record<string, unknown>): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('the first event of the README arrives at its webhook', async () => {
-  mkdirSync(join(dir, '.waypost'));
-  writeFileSync(join(dir, '.waypost/admin-token'), stage.system.adminToken);
-  const [token, ...steps] = blockNamed('README.md', 'first event').split(/\n\n/);
-  const step = async (nth: number, values: Record<string, string> = {}) => {
-    const code = Object.entries(values).reduce(
-      (text, [name, value]) => text.replaceAll(name, value),
-      steps[nth]!,
-    );
-    return JSON.parse((await shell(`${token!}\n${code}`)).stdout) as Source;
-  };
-  const { id, writeKey } = await step(0);
-  await step(1, { SOURCE_ID: id, 'http://127.0.0.1:3000/hook': hook('/first-event') });
+test('the first event of the README arrives, and the secret that it shows verifies it', async () => {
+  const [, createSource = '', createDestination = '', send = ''] = blockNamed(
+    'README.md',
+    'first event',
+  ).split(/\n\n/);
+  const shown = async (code: string, name: string) =>
+    new RegExp(`^${name} +(\\S+)$`, 'm').exec((await shell(code)).stdout)?.[1] ?? '';
+  const writeKey = await shown(createSource, 'write key');
+  const secret = await shown(
+    createDestination.replace('http://127.0.0.1:3000/hook', hook('/first-event')),
+    'shared secret',
+  );
   await stage.settled();
-  await step(2, { WRITE_KEY: writeKey });
+  await shell(send.replace('WRITE_KEY', writeKey));
   const [request] = await stage.sink.waitFor(1, { path: '/first-event' });
   expect(JSON.parse(request!.body.toString())).toMatchObject({
     type: 'track',
     properties: { total: 42 },
   });
-  expect(request!.headers['x-signature']).toMatch(/^[0-9a-f]{40}$/);
+  expect(libraryAccepts(secret, request!)).toBe(true);
+  expect(request!.headers['x-signature']).toBe(hexSha1(secret, request!.body));
 });
 
 test('every command of the guide to the command line and of the README ends well', async () => {
