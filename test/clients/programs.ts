@@ -72,32 +72,34 @@ export interface Verifier {
 export const VERIFIERS = {
   node: {
     prepare: (folder, verify) => {
-      addVerify('verify-node', folder, { 'verify.mjs': verify });
+      const file = join(folder, 'verify.mjs');
+      mkdirSync(folder);
+      writeFileSync(file, verify);
       symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-      return Promise.resolve([process.execPath, join(folder, 'main.mjs')]);
+      return Promise.resolve([process.execPath, join(CLIENTS, 'verify-node/main.mjs'), file]);
     },
   },
   python: {
     needs: PYTHON,
     prepare: async (folder, verify) => {
-      addVerify('verify-python', folder, { 'verify.py': verify });
+      copyWith('verify-python', folder, 'verify.py', verify);
       return [await pythonWith('verify-python'), join(folder, 'main.py')];
     },
   },
   go: {
     needs: GO,
     prepare: async (folder, verify) => {
-      addVerify('verify-go', folder, { 'verify.go': `package main\n\n${verify}` });
+      copyWith('verify-go', folder, 'verify.go', `package main\n\n${verify}`);
       await run('go', ['build', '-o', 'main', '.'], { cwd: folder });
       return [join(folder, 'main')];
     },
   },
 } satisfies Record<string, Verifier>;
 
-/** Copies a program of this folder, and writes the `verify` that it calls beside it. */
-function addVerify(program: string, folder: string, files: Record<string, string>): void {
+/** Copies a program of this folder, and writes a file beside it. */
+function copyWith(program: string, folder: string, name: string, code: string): void {
   cpSync(join(CLIENTS, program), folder, { recursive: true });
-  for (const [name, code] of Object.entries(files)) writeFileSync(join(folder, name), code);
+  writeFileSync(join(folder, name), code);
 }
 
 async function go(dir: string): Promise<string[]> {

@@ -1,4 +1,5 @@
 import { type Browser, type BrowserContextOptions, type Locator } from 'playwright-core';
+import { DOCS } from '../../console/src/lib/docs';
 import { openSection, openTab, type Tab } from '../support/browser';
 import { CHROMIUM_SHELL, openBrowser } from '../support/chromium';
 import { eventually } from '../support/eventually';
@@ -860,6 +861,11 @@ story(
     await page.getByRole('button', { name: 'Zoom out' }).click();
     await page.waitForURL((url) => url.search === '');
     await openMenu(/^Signed in/);
+    const links = page.getByRole('menuitem', { name: /API/ });
+    expect(await links.evaluateAll((all) => all.map((each) => each.getAttribute('href')))).toEqual([
+      DOCS.api,
+      '/api/v1/openapi.json',
+    ]);
     await page.getByRole('menuitem', { name: 'Appearance: system' }).click();
     await page.getByRole('menuitem', { name: 'Appearance: light' }).click();
     await page.locator('html[data-mantine-color-scheme=dark]').waitFor();
