@@ -229,7 +229,11 @@ test('npm run demo sends signed calls, refuses one once, and says how to go on',
       0,
       expect.stringContaining('"success":true'),
     ]);
-    const answers = () => demo.output().slice(before.length).match(/answered \d+/g);
+    const answers = () =>
+      demo
+        .output()
+        .slice(before.length)
+        .match(/answered \d+/g);
     await eventually(() => expect(answers()).toHaveLength(2));
     expect(answers()).toEqual(['answered 200', 'answered 200']);
   } finally {

@@ -188,18 +188,12 @@ test.each(LIVES)('delays %s, asked %s, window %s: %s', (delays, asked, window, a
 });
 
 test.each([
-  [
-    'svix',
-    '0, 10s, 5m 10s, 35m 10s, 2h 35m 10s, 7h 35m 10s, 17h 35m 10s, 27h 34m 50s',
-  ],
+  ['svix', '0, 10s, 5m 10s, 35m 10s, 2h 35m 10s, 7h 35m 10s, 17h 35m 10s, 27h 34m 50s'],
   [
     'outpost',
     '0, 30s, 1m 30s, 3m 30s, 7m 30s, 15m 30s, 31m 30s, 1h 3m 30s, 2h 7m 30s, 4h 15m 30s, 8h 31m 20s',
   ],
-  [
-    'rudderstack',
-    '0, 10s, 30s, 1m 10s, 2m 30s, 5m 10s, every 5m until 2h 55m 10s, 2h 59m 50s',
-  ],
+  ['rudderstack', '0, 10s, 30s, 1m 10s, 2m 30s, 5m 10s, every 5m until 2h 55m 10s, 2h 59m 50s'],
 ])('a plan that is copied from %s leads to its attempts: %s', (system, attempts) => {
   const script = blockNamed(`docs/guide/migrate-${system}.md`, 'convert');
   const [, delays = ''] = /delays: \[(.*)\]/.exec(script) ?? [];
