@@ -141,8 +141,11 @@ function User() {
         >
           {words.documentation}
         </Menu.Item>
+        <Menu.Item component="a" href={DOCS.api} target="_blank" rel="noreferrer">
+          {words.apiReference}
+        </Menu.Item>
         <Menu.Item component="a" href="/api/v1/openapi.json" target="_blank" rel="noreferrer">
-          {words.apiDescription}
+          {words.openApi}
         </Menu.Item>
         <Menu.Divider />
         <Menu.Item onClick={signOut}>{words.signOut}</Menu.Item>

@@ -1,6 +1,16 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -51,17 +61,46 @@ function node(dir: string): Promise<string[]> {
   return Promise.resolve([process.execPath, join(CLIENTS, dir, 'main.cjs')]);
 }
 
-/** Programs that verify a request, with libraries of Standard Webhooks. */
+/** How a program is made that verifies a request by the `verify` of a page. */
+export interface Verifier {
+  needs?: Tool;
+  /** @param verify its code; the program is made in `folder`. */
+  prepare(folder: string, verify: string): Promise<string[]>;
+}
+
+/** With libraries of Standard Webhooks. */
 export const VERIFIERS = {
-  go: { needs: GO, prepare: () => go('verify-go') },
+  node: {
+    prepare: (folder, verify) => {
+      const file = join(folder, 'verify.mjs');
+      mkdirSync(folder);
+      writeFileSync(file, verify);
+      symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+      return Promise.resolve([process.execPath, join(CLIENTS, 'verify-node/main.mjs'), file]);
+    },
+  },
   python: {
     needs: PYTHON,
-    prepare: async () => [
-      await pythonWith('verify-python'),
-      join(CLIENTS, 'verify-python/main.py'),
-    ],
+    prepare: async (folder, verify) => {
+      copyWith('verify-python', folder, 'verify.py', verify);
+      return [await pythonWith('verify-python'), join(folder, 'main.py')];
+    },
   },
-};
+  go: {
+    needs: GO,
+    prepare: async (folder, verify) => {
+      copyWith('verify-go', folder, 'verify.go', `package main\n\n${verify}`);
+      await run('go', ['build', '-o', 'main', '.'], { cwd: folder });
+      return [join(folder, 'main')];
+    },
+  },
+} satisfies Record<string, Verifier>;
+
+/** Copies a program of this folder, and writes a file beside it. */
+function copyWith(program: string, folder: string, name: string, code: string): void {
+  cpSync(join(CLIENTS, program), folder, { recursive: true });
+  writeFileSync(join(folder, name), code);
+}
 
 async function go(dir: string): Promise<string[]> {
   mkdirSync(CACHE, { recursive: true });

@@ -1,4 +1,5 @@
 import { type Browser, type BrowserContextOptions, type Locator } from 'playwright-core';
+import { DOCS } from '../../console/src/lib/docs';
 import { openSection, openTab, type Tab } from '../support/browser';
 import { CHROMIUM_SHELL, openBrowser } from '../support/chromium';
 import { eventually } from '../support/eventually';
@@ -86,6 +87,7 @@ async function signIn(path: string): Promise<void> {
   const { page } = tab;
   await page.goto(at(path));
   await page.getByLabel(/^Token/).waitFor();
+  expect(await page.getByText('keeps it in .waypost/admin-token').isVisible()).toBe(true);
   await isGoodEverywhere();
   await enter(stage.system.adminToken);
   expect(page.url()).toBe(at(path));
@@ -859,6 +861,10 @@ story(
     await page.getByRole('button', { name: 'Zoom out' }).click();
     await page.waitForURL((url) => url.search === '');
     await openMenu(/^Signed in/);
+    const hrefOf = (name: string) =>
+      page.getByRole('menuitem', { name, exact: true }).getAttribute('href');
+    expect(await hrefOf('API reference')).toBe(DOCS.api);
+    expect(await hrefOf('OpenAPI (JSON)')).toBe('/api/v1/openapi.json');
     await page.getByRole('menuitem', { name: 'Appearance: system' }).click();
     await page.getByRole('menuitem', { name: 'Appearance: light' }).click();
     await page.locator('html[data-mantine-color-scheme=dark]').waitFor();

@@ -15,6 +15,7 @@ import { eventually } from '../support/eventually';
 import { aTrack } from '../support/factories';
 import { PYTHON, testWith } from '../support/external-tools';
 import { openStorySystem, type StorySystem } from '../support/story-system';
+import { hexSha1, libraryAccepts } from '../support/verify-signature';
 
 /**
  * The blocks of the README, of docs/guide/cli.md and of docs/guide/migrate-*.md against the whole
@@ -98,6 +99,18 @@ async function imported(name: string): Promise<Source> {
   )!;
 }
 
+/** Returns the retry plan of the destination with this name. */
+async function planOf(name: string): Promise<unknown> {
+  const { body } = await stage.system.control('GET', '/destinations?limit=200');
+  return (body as { data: { name: string; retry: unknown }[] }).data.find(
+    (destination) => destination.name === name,
+  )?.retry;
+}
+
+/** Returns the statuses that HTTP defines, and unused ones between them. */
+const statuses = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, i) => first + i);
+
 /**
  * Runs the receiver of a page on a request, and on the same request with another body, which it
  * must refuse.
@@ -129,27 +142,27 @@ async function vendorApi(answers: Record<string, unknown>): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('the first event of the README arrives at its webhook', async () => {
-  mkdirSync(join(dir, '.waypost'));
-  writeFileSync(join(dir, '.waypost/admin-token'), stage.system.adminToken);
-  const [token, ...steps] = blockNamed('README.md', 'first event').split(/\n\n/);
-  const step = async (nth: number, values: Record<string, string> = {}) => {
-    const code = Object.entries(values).reduce(
-      (text, [name, value]) => text.replaceAll(name, value),
-      steps[nth]!,
-    );
-    return JSON.parse((await shell(`${token!}\n${code}`)).stdout) as Source;
-  };
-  const { id, writeKey } = await step(0);
-  await step(1, { SOURCE_ID: id, 'http://127.0.0.1:3000/hook': hook('/first-event') });
+test('the first event of the README arrives, and the secret that it shows verifies it', async () => {
+  const [, createSource = '', createDestination = '', send = ''] = blockNamed(
+    'README.md',
+    'first event',
+  ).split(/\n\n/);
+  const shown = async (code: string, name: string) =>
+    new RegExp(`^${name} +(\\S+)$`, 'm').exec((await shell(code)).stdout)?.[1] ?? '';
+  const writeKey = await shown(createSource, 'write key');
+  const secret = await shown(
+    createDestination.replace('http://127.0.0.1:3000/hook', hook('/first-event')),
+    'shared secret',
+  );
   await stage.settled();
-  await step(2, { WRITE_KEY: writeKey });
+  await shell(send.replace('WRITE_KEY', writeKey));
   const [request] = await stage.sink.waitFor(1, { path: '/first-event' });
   expect(JSON.parse(request!.body.toString())).toMatchObject({
     type: 'track',
     properties: { total: 42 },
   });
-  expect(request!.headers['x-signature']).toMatch(/^[0-9a-f]{40}$/);
+  expect(libraryAccepts(secret, request!)).toBe(true);
+  expect(request!.headers['x-signature']).toBe(hexSha1(secret, request!.body));
 });
 
 test('every command of the guide to the command line and of the README ends well', async () => {
@@ -233,6 +246,12 @@ testWith(
     file(page, 'convert', 'rudderstack-to-waypost.mjs');
     await shell(blockNamed(page, 'import'));
     const { writeKey } = await imported('Rudder app');
+    expect(await planOf('A webhook d1')).toMatchObject({
+      delays: ['10s', '20s', '40s', '80s', '160s', '5m'],
+      window: '3h',
+      timeout: '10s',
+      on: null,
+    });
     file(page, 'client', 'client.py');
     await run(await pythonWithClients(), ['client.py'], {
       cwd: dir,
@@ -273,6 +292,12 @@ test('the guide for Svix copies endpoints, secrets, headers and wanted types', a
   file(page, 'convert', 'svix-to-waypost.mjs');
   await shell(blockNamed(page, 'import'), { SVIX_URL, SVIX_TOKEN: 'a vendor token' });
   const { writeKey } = await imported('svix-acme');
+  expect(await planOf('svix-acme ep_1')).toMatchObject({
+    delays: ['5s', '5m', '30m', '2h', '5h', '10h', '10h'],
+    window: '1655m',
+    timeout: '15s',
+    on: [...statuses(300, 308), ...statuses(400, 451)],
+  });
   file(page, 'client', 'client.mjs');
   await shell('node client.mjs', { WRITE_KEY: writeKey });
   const [request] = await stage.sink.waitFor(1, { path: '/svix-ep_1' });
@@ -302,6 +327,12 @@ test("the guide for Outpost copies a tenant's webhooks, and delivers its topics"
   file(page, 'convert', 'outpost-to-waypost.mjs');
   await shell(blockNamed(page, 'import'), { OUTPOST_URL, OUTPOST_API_KEY: 'a vendor token' });
   const { writeKey } = await imported('acme');
+  expect(await planOf('acme des_1')).toMatchObject({
+    delays: ['30s', '1m', '2m', '4m', '8m', '16m', '32m', '64m', '128m', '256m'],
+    window: '30690s',
+    timeout: '5s',
+    on: statuses(400, 451),
+  });
   await shell(blockNamed(page, 'client'), { WRITE_KEY: writeKey });
   const [request] = await stage.sink.waitFor(1, { path: '/outpost' });
   expect(request!.headers['x-key']).toBe('k');

@@ -56,6 +56,11 @@ describe('npm start', () => {
     }
     expect(below.some(({ command }) => command === 'waypost')).toBe(true);
 
+    const [, consoleUrl = '', token = ''] =
+      /Open (\S+) and sign in with the admin token (\S+)[^]*A first event/.exec(npm.output()) ?? [];
+    expect(await statusOf(`${consoleUrl}/`, token)).toBe(200);
+    expect(await statusOf(`${consoleUrl}/api/v1/sources`, token)).toBe(200);
+
     // The printed commands run in a shell as they are. The port of their receiver may be taken here.
     const [port = 0] = await freePorts(1, '127.0.0.1');
     const [receive = '', ...send] = npm
@@ -200,19 +205,40 @@ describe('npm start', () => {
   });
 });
 
-test('in npm run demo every call arrives signed, and the refused one is retried', async () => {
+test('npm run demo sends signed calls, refuses one once, and says how to go on', async () => {
   const dataDir = join(dir, 'demo');
   // `npm start` above creates its own.
   copyHistoryFiles(join(dataDir, 'demo'));
   const env = await systemEnv({ dataDir, prefix: `demo-${String(process.pid)}.` });
-  const demo = startSupervised('npm', ['run', 'demo', '--', '--once'], env);
-  expect([await demo.exited, demo.output()]).toEqual([
-    0,
-    expect.stringContaining('14 of 14 POSTs arrived, 14 with both'),
-  ]);
-  expect(demo.output()).toContain('came back: attempt 2, same webhook-id');
-  // It has ended: nobody can send it a call, or end it.
-  expect(demo.output()).not.toMatch(/Send a call yourself|Ctrl-C/);
+  const demo = startSupervised('npm', ['run', 'demo'], env);
+  try {
+    // the end of the last line
+    await demo.printed('"event":"My Event"}', 400_000);
+    expect(demo.output()).toContain('✓ 14 of 14 POSTs arrived, 14 with both');
+    expect(demo.output()).toContain('came back: attempt 2, same webhook-id');
+
+    const [, consoleUrl = '', token = ''] =
+      /See all of it in the console:\s+open (\S+) and sign in with (\S+)/.exec(demo.output()) ?? [];
+    expect(await statusOf(`${consoleUrl}/api/v1/sources`, token)).toBe(200);
+
+    // A visitor's call is no call of the demo: each URL accepts it at once.
+    const before = demo.output();
+    const curl = before.split('\n').find((line) => line.trim().startsWith('curl ')) ?? '';
+    const visitor = startSupervised('sh', ['-c', `exec ${curl.trim()}`], {});
+    expect([await visitor.exited, visitor.output()]).toEqual([
+      0,
+      expect.stringContaining('"success":true'),
+    ]);
+    const answers = () =>
+      demo
+        .output()
+        .slice(before.length)
+        .match(/answered \d+/g);
+    await eventually(() => expect(answers()).toHaveLength(2));
+    expect(answers()).toEqual(['answered 200', 'answered 200']);
+  } finally {
+    await demo.end('SIGTERM');
+  }
 }, 600_000);
 
 test('an unknown option is refused, and --help starts nothing', async () => {
@@ -239,6 +265,11 @@ test.each([
     expect(command.output()).not.toMatch(/\bnpm\b/);
   },
 );
+
+/** Returns the status of a response to this token. */
+async function statusOf(url: string, token: string): Promise<number> {
+  return (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).status;
+}
 
 /**
  * Asks a port to delete a topic, by DeleteTopics in its version 1.

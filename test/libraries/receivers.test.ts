@@ -1,20 +1,16 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../shared/runtime/repo-root';
 import { installExamples, type InstalledExamples } from '../support/installed-examples';
 import { type Program, startProgram } from '../support/child-program';
-import { blockNamed } from '../support/doc-blocks';
 import { signedHeaders } from '../support/signed-headers';
 import { GO, PYTHON, testWith } from '../support/external-tools';
 import { type Tool } from '../support/installed-tool';
 
-/**
- * The receivers of examples/ and of docs/guide/receiving.md, with signed requests and with forged
- * ones.
- */
+/** The receivers of examples/, with signed requests and with forged ones. */
 
 const run = promisify(execFile);
 const SECRETS = ['gehëim-秘密', `whsec_${Buffer.alloc(32, 7).toString('base64')}`];
@@ -47,19 +43,17 @@ const receivers: Receiver[] = [
     command: () => [process.execPath, join(installed.dir, 'receive-fastify/main.js')],
   },
   { name: 'Go', needs: GO, command: builtGo },
-  { name: 'Python', needs: PYTHON, command: () => ['python3', pythonOfThePage()] },
+  {
+    name: 'Python',
+    needs: PYTHON,
+    command: () => ['python3', join(ROOT, 'examples/receive-python/main.py')],
+  },
 ];
 
 async function builtGo(): Promise<string[]> {
   const binary = join(scratch, 'receive-go');
   await run('go', ['build', '-o', binary, '.'], { cwd: join(ROOT, 'examples/receive-go') });
   return [binary];
-}
-
-function pythonOfThePage(): string {
-  const file = join(scratch, 'receiver.py');
-  writeFileSync(file, blockNamed('docs/guide/receiving.md', 'python receiver'));
-  return file;
 }
 
 for (const receiver of receivers) {

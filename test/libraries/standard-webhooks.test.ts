@@ -1,43 +1,85 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Webhook } from 'standardwebhooks';
-import { VERIFIERS } from '../clients/programs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROOT } from '../../shared/runtime/repo-root';
+import { type Verifier, VERIFIERS } from '../clients/programs';
 import { blockNamed } from '../support/doc-blocks';
 import { testWith } from '../support/external-tools';
 import { signedHeaders } from '../support/signed-headers';
 
 /**
- * The first example of README.md, verified as the receiver of a reader would do it: with a
- * published library.
+ * Requests of Waypost, verified as docs/guide/receiving.md says: by its code, with a published
+ * library.
  */
 
-const SECRET = /"sharedSecret": "([^"]*)"/.exec(blockNamed('README.md', 'first event'))?.[1] ?? '';
+const PAGE = 'docs/guide/receiving.md';
+/** of the form that Waypost makes */
+const SECRET = `whsec_${Buffer.alloc(32, 0xfb).toString('base64')}`;
+const TEXT = 'gehëim-秘密';
 const BODY = '{"version":1,"type":"track","userId":"Zoë","event":"Order Completed"}';
 const OTHER_BODY = '{"version":1,"type":"track","userId":"Eve","event":"Order Completed"}';
-const headers = () => signedHeaders(SECRET, Buffer.from(BODY));
 
-test('the library for Node verifies a request of the example', () => {
-  expect(new Webhook(SECRET).verify(BODY, headers())).toMatchObject({ userId: 'Zoë' });
-  expect(() => new Webhook(SECRET).verify(OTHER_BODY, headers())).toThrow('No matching signature');
+interface Language {
+  code: string;
+  /** how the code opens a secret of Standard Webhooks, and one that is a text */
+  opens: string;
+  opensText: string;
+}
+
+const LANGUAGES: Record<keyof typeof VERIFIERS, Language> = {
+  node: {
+    code: blockNamed(PAGE, 'node'),
+    opens: 'new Webhook(secret)',
+    opensText: "new Webhook(Buffer.from(secret), { format: 'raw' })",
+  },
+  python: {
+    code: blockNamed(PAGE, 'python'),
+    opens: 'Webhook(secret)',
+    opensText: 'Webhook(secret.encode())',
+  },
+  go: {
+    code: blockNamed(PAGE, 'go'),
+    opens: 'NewWebhook(secret)',
+    opensText: 'NewWebhookRaw([]byte(secret))',
+  },
+};
+
+let scratch: string;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'waypost-verify-'));
 });
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-test('the library for Node verifies with any other text as the documentation says', () => {
-  const secret = 'any other text';
-  const signed = signedHeaders(secret, Buffer.from(BODY));
-  expect(new Webhook(secret, { format: 'raw' }).verify(BODY, signed)).toMatchObject({
-    userId: 'Zoë',
+/** Returns the exit codes of a program for a signed request, and for another body. */
+async function verdicts([command = '', ...args]: string[], secret: string): Promise<unknown[]> {
+  const headers = signedHeaders(secret, Buffer.from(BODY));
+  const codes: unknown[] = [];
+  for (const body of [BODY, OTHER_BODY]) {
+    const program = spawn(command, [...args, secret], { stdio: ['pipe', 'ignore', 'ignore'] });
+    program.stdin.end(JSON.stringify({ headers, body }));
+    codes.push((await once(program, 'exit'))[0]);
+  }
+  return codes;
+}
+
+const languages = Object.entries<Verifier>(VERIFIERS).map(([name, verifier]) => ({
+  name,
+  ...verifier,
+  ...LANGUAGES[name as keyof typeof VERIFIERS],
+}));
+
+for (const { name, needs, prepare, code, opens, opensText } of languages) {
+  testWith(needs, `the library for ${name} verifies with a secret that Waypost makes`, async () => {
+    const program = await prepare(join(scratch, name), code);
+    expect(await verdicts(program, SECRET)).toEqual([0, 1]);
   });
-});
 
-for (const [name, { needs, prepare }] of Object.entries(VERIFIERS)) {
-  testWith(needs, `the library for ${name} verifies a request of the example`, async () => {
-    const [command = '', ...args] = await prepare();
-    const exitOf = async (body: string): Promise<unknown> => {
-      const program = spawn(command, [...args, SECRET], { stdio: ['pipe', 'ignore', 'ignore'] });
-      program.stdin.end(JSON.stringify({ headers: headers(), body }));
-      return (await once(program, 'exit'))[0];
-    };
-    expect(await exitOf(BODY)).toBe(0);
-    expect(await exitOf(OTHER_BODY)).toBe(1);
+  testWith(needs, `the library for ${name} verifies with a secret that is any text`, async () => {
+    expect(readFileSync(join(ROOT, PAGE), 'utf8')).toContain(`\`${opensText}\``);
+    expect(code).toContain(opens);
+    const program = await prepare(join(scratch, `${name}-text`), code.replace(opens, opensText));
+    expect(await verdicts(program, TEXT)).toEqual([0, 1]);
   });
 }

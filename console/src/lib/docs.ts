@@ -9,6 +9,7 @@ export const DOCS = {
   networks: `${BASE}/reference/settings.md`,
   failures: `${BASE}/operations/failures.md`,
   clients: `${BASE}/guide/clients.md`,
+  api: `${BASE}/reference/control-api.md`,
   /** by what a destination is */
   kinds: {
     webhook: `${BASE}/guide/receiving.md`,

@@ -95,7 +95,8 @@ export const shell = {
     manyUnseen: (n: number) => `More than ${n} notices`,
     unseen: (n: number) => counted(n, 'notice'),
     documentation: 'Documentation',
-    apiDescription: 'API description',
+    apiReference: 'API reference',
+    openApi: 'OpenAPI (JSON)',
     version: (version: string) => `Waypost ${version}`,
   },
 };

@@ -1,10 +1,10 @@
-"""Verifies a request with the Standard Webhooks library for Python: the secret is the argument, the request is JSON on
-standard input. Exits with 0 only if the signature is right."""
+"""Verifies a request by the `verify` of a page: the secret is the argument, the request is JSON on standard input. Exits
+with 0 only if the signature is right."""
 
 import json
 import sys
 
-from standardwebhooks.webhooks import Webhook
+from verify import verify
 
 request = json.load(sys.stdin)
-Webhook(sys.argv[1]).verify(request["body"], request["headers"])
+verify(request["headers"], request["body"], sys.argv[1])

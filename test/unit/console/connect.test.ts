@@ -3,7 +3,7 @@ import { addressOf, markOf, STEPS, testedOf } from '../../../console/src/connect
 import { creationOf, emptyDraft, problemsOf } from '../../../console/src/destination/draft';
 import { hasPassed, whyNotPassed } from '../../../console/src/destination/test-advice';
 import { type Test } from '../../../shared/api/operations';
-import { blocksOf } from '../../support/doc-blocks';
+import { blockNamed } from '../../support/doc-blocks';
 
 describe('the steps', () => {
   const marks = (place: Parameters<typeof markOf>[1]) => STEPS.map((step) => markOf(step, place));
@@ -74,20 +74,21 @@ describe('the cards', () => {
   test.each(KINDS.filter((kind) => kind !== 'webhook'))(
     'create of %s what its recipe creates, but for its names, its filter and its template',
     (kind) => {
-      const recipe = blocksOf(`docs/guide/receivers/${kind}.md`).find(({ mark }) =>
-        mark.endsWith(': destination'),
-      );
-      const { request, maxPerSecond, batch, webhooks } = JSON.parse(recipe!.code) as {
-        request: { format?: string };
-        maxPerSecond?: number;
-        batch?: object;
-        webhooks: { url: string; auth?: { type: string } }[];
-      };
-      const made = creationOf(withKind(typed(webhooks[0]!.url), 'webhook', kind));
-      expect(made.request?.format).toBe(request.format);
-      expect(made.maxPerSecond).toBe(maxPerSecond);
-      expect(made.webhooks[0]?.auth?.type).toBe(webhooks[0]!.auth?.type);
-      expect(made.batch ?? {}).toMatchObject(batch ?? {});
+      const recipe = blockNamed(`docs/guide/receivers/${kind}.md`, 'create');
+      const option = (name: string) => new RegExp(`--${name} (\\S+)`).exec(recipe)?.[1];
+      const made = creationOf(withKind(typed('https://a.example/'), 'webhook', kind));
+      const { batch } = made;
+      expect({
+        format: made.request?.format,
+        maxPerSecond: made.maxPerSecond?.toString(),
+        batch: batch ? `${String(batch.maxEvents)},${String(batch.maxWait)}` : undefined,
+        auth: made.webhooks[0]?.auth?.type,
+      }).toEqual({
+        format: option('format'),
+        maxPerSecond: option('max-per-second'),
+        batch: option('batch'),
+        auth: /"type": "(\w+)"/.exec(recipe)?.[1],
+      });
       expect(presetOf(kind).example ?? 'https://').toMatch(/^https:/);
     },
   );

@@ -1,10 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { DOCS } from '../../../console/src/lib/docs';
 import { ROOT } from '../../../shared/runtime/repo-root';
 import { markdownPages, userPages } from '../../support/doc-pages';
 
 /** Checks that every link of a page leads to an existing file and heading. */
+
+/** begins the address of each file */
+const CLONE = 'https://github.com/waypost/waypost/blob/main/';
 
 const pages = markdownPages('*.md', 'llms.txt');
 
@@ -43,6 +47,13 @@ test('code and configuration name pages that exist', () => {
     )
     .filter((page) => !existsSync(join(ROOT, page)));
   expect(missing).toEqual([]);
+});
+
+test('the console links to pages that exist', () => {
+  const { kinds, ...others } = DOCS;
+  const addresses = [...Object.values(others), ...Object.values(kinds)];
+  const paths = addresses.map((address) => address.replace(CLONE, ''));
+  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
 function linksOf(page: string) {

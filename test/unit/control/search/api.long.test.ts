@@ -101,6 +101,9 @@ describe('a search', () => {
     ['q=ÜBER', ['dlv_3']],
     ['q=order%20compl', ['dlv_2', 'dlv_1']],
     ['q=say%20"HELLO"', ['dlv_1']],
+    // In quotes: the value alone, and no longer one that begins with it.
+    ['q="a-1702"', ['dlv_3']],
+    ['q="A-170"', []],
     ['q=order%20compl&status=retrying', ['dlv_2']],
     ['q=a-170&event=Order%20Completed', ['dlv_1']],
     ['q=nothing', []],

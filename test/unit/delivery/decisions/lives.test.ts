@@ -18,6 +18,7 @@ import {
 import { parseDuration } from '../../../../shared/model/time';
 import { ROOT } from '../../../../shared/runtime/repo-root';
 import { cases } from '../../../support/cases';
+import { blockNamed } from '../../../support/doc-blocks';
 import { aDelivery } from '../../../support/factories';
 
 /**
@@ -184,6 +185,25 @@ test.each(LIVES)('delays %s, asked %s, window %s: %s', (delays, asked, window, a
     windowMs: parseDuration(window)!,
   });
   expect([timesOf(attemptsAt), end]).toEqual([attempts, 'dead']);
+});
+
+test.each([
+  ['svix', '0, 10s, 5m 10s, 35m 10s, 2h 35m 10s, 7h 35m 10s, 17h 35m 10s, 27h 34m 50s'],
+  [
+    'outpost',
+    '0, 30s, 1m 30s, 3m 30s, 7m 30s, 15m 30s, 31m 30s, 1h 3m 30s, 2h 7m 30s, 4h 15m 30s, 8h 31m 20s',
+  ],
+  ['rudderstack', '0, 10s, 30s, 1m 10s, 2m 30s, 5m 10s, every 5m until 2h 55m 10s, 2h 59m 50s'],
+])('a plan that is copied from %s leads to its attempts: %s', (system, attempts) => {
+  const script = blockNamed(`docs/guide/migrate-${system}.md`, 'convert');
+  const [, delays = ''] = /delays: \[(.*)\]/.exec(script) ?? [];
+  const [, window = ''] = /window: '(.*)'/.exec(script) ?? [];
+  const { attemptsAt } = live({
+    delaysMs: asList(delays.replaceAll("'", '')),
+    askedMs: undefined,
+    windowMs: parseDuration(window)!,
+  });
+  expect(timesOf(attemptsAt)).toBe(attempts);
 });
 
 test('docs/reference/schedule.md has the same lives', () => {
