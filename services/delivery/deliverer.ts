@@ -248,8 +248,8 @@ export class Deliverer {
   }
 
   /**
-   * Writes the records of a step. The next record of the delivery is void if its record has come into
-   * doubt before the write, as when this process stood still.
+   * Writes the records of a step. The next record of the delivery is void if its record has come
+   * into doubt before the write, as when this process stood still.
    */
   #record(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
     const { producer, divertProducer = producer } = this.options;

@@ -349,8 +349,8 @@ export class KafkaConsumption implements Consumption {
   }
 
   /**
-   * Returns whether others may own the partitions, and fences then. A record may ask first after the
-   * process stood still, in the middle of its handler's work, before the timer.
+   * Returns whether others may own the partitions, and fences then. A record may ask first after
+   * the process stood still, in the middle of its handler's work, before the timer.
    */
   #noteDoubt(): boolean {
     if (!this.joined) return true;

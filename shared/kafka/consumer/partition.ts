@@ -52,9 +52,9 @@ const NO_SESSION: Session = {
  * Holds one partition while this process owns it: its ownership, its position, its offset tracker,
  * its last commit, and its buffered records.
  *
- * Invariant: unless `isReading`, it dispatches no records, and is released when no record is open and
- * all finished records are committed. While `isInDoubt`, another member may own it: records in flight
- * are finished here, and any number of unstarted records can be handed back.
+ * Invariant: unless `isReading`, it dispatches no records, and is released when no record is open
+ * and all finished records are committed. While `isInDoubt`, another member may own it: records in
+ * flight are finished here, and any number of unstarted records can be handed back.
  */
 export class Partition {
   #ownership: Ownership = 'reading';
@@ -255,7 +255,8 @@ export class Partition {
     const isEarly = this.uncommitted === 0 || nowMs - this.#stored.atMs < RUNS_EVERY_MS;
     if (offset <= this.committed && isEarly) return undefined;
     const note = { owner: this.#owner, last: this.position.last, runs: this.offsets.doneRuns() };
-    return { offset, metadata: encodeNote(offset, note, this.session.noteBytes), changes, atMs: nowMs };
+    const metadata = encodeNote(offset, note, this.session.noteBytes);
+    return { offset, metadata, changes, atMs: nowMs };
   }
 
   acknowledged(commit: Commit): void {

@@ -113,8 +113,8 @@ export class RecordAccumulator {
   }
 
   /**
-   * Starts the requests that are due. @returns them, the records that are withdrawn because they are
-   * void, and when to call again (Infinity: after the next answer)
+   * Starts the requests that are due. @returns them, the records that are withdrawn because they
+   * are void, and when to call again (Infinity: after the next answer)
    */
   next(now: number): { requests: Request[]; withdrawn: QueuedRecord[]; wakeAt: number } {
     const drafts = new RequestDrafts();
