@@ -258,7 +258,10 @@ test('a partition whose log was cut is taken back after a lost session, and told
 });
 
 test('a record in flight is in doubt while its session is, and not once its log was cut', async () => {
-  const { assigned, partition, session } = await setUp({ log: { low: 0, high: 10 }, cutAt: () => 3 });
+  const { assigned, partition, session } = await setUp({
+    log: { low: 0, high: 10 },
+    cutAt: () => 3,
+  });
   const batch = { buffer: Buffer.alloc(0), isHidden: false, epoch: 0 };
   const record = new ConsumedRecord(partition, new FetchedRecord(batch, 0, 5, 0));
   const state = () => ({ revoking: record.isRevoking, inDoubt: record.isInDoubt });

@@ -234,11 +234,7 @@ test('after a broken connection the position is compared again', async () => {
 
 test.each<[string, (partition: Partition) => void, (partition: Partition) => void]>([
   ['paused', (partition) => (partition.buffered = []), (partition) => partition.discardBuffered()],
-  [
-    'revoked',
-    (partition) => partition.change('stop'),
-    (partition) => partition.change('goOn'),
-  ],
+  ['revoked', (partition) => partition.change('stop'), (partition) => partition.change('goOn')],
 ])(
   'after a broken connection the position of a partition that was %s is compared too',
   async (_, stop, goOn) => {
