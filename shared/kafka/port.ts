@@ -14,7 +14,7 @@ export interface OutRecord {
   /** used instead of the partition of the key */
   partition?: number;
   /**
-   * Asked when a request is about to write the record for the first time: true if it must not be
+   * Asked before a request that would be the first to write the record: true if it must not be
    * written any more. Its `send` throws `withdrawn`.
    */
   isVoid?: () => boolean;
