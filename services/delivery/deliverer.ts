@@ -3,7 +3,7 @@ import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { TOO_LARGE } from '../../shared/model/reasons';
 import { type RecoveredReason } from '../../shared/model/recall';
 import { createStepDedup } from '../../shared/model/dedup-window';
-import { isRefused, messageOf, newerFormat } from '../../shared/runtime/errors';
+import { isRefused, isWithdrawn, messageOf, newerFormat } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import {
   type BatchProducer,
@@ -247,11 +247,18 @@ export class Deliverer {
     } else this.#record(inHand, disposition, recordsOf(inHand, disposition, nowMs));
   }
 
+  /**
+   * Writes the records of a step. The next record of the delivery is void if its record has come
+   * into doubt before the write, as when this process stood still.
+   */
   #record(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
     const { producer, divertProducer = producer } = this.options;
+    const next = records.find(({ topic }) => topic === nextTopic(disposition));
+    if (next) next.isVoid = () => inHand.record.isInDoubt;
     this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
       () => this.#recorded(inHand, disposition),
       (error: unknown) => {
+        if (isWithdrawn(error)) this.#handBack(inHand);
         if (!isRefused(error)) return;
         // Kafka refuses a record for good if an event is too large. The delivery continues without
         // its events.
@@ -283,6 +290,7 @@ export class Deliverer {
   #append(records: OutRecord[], producer = this.options.producer): Promise<void> {
     const appended = producer.send(records);
     appended.catch((error: unknown) => {
+      if (isWithdrawn(error)) return;
       this.options.log.error({ reason: messageOf(error) }, 'outcome.not_recorded');
     });
     return appended;

@@ -13,6 +13,11 @@ export interface OutRecord {
   headers?: Record<string, string>;
   /** used instead of the partition of the key */
   partition?: number;
+  /**
+   * Asked before a request that would be the first to write the record: true if it must not be
+   * written any more. Its `send` throws `withdrawn`.
+   */
+  isVoid?: () => boolean;
 }
 
 /**
@@ -44,7 +49,8 @@ export interface BatchProducer {
    * @throws AppError `overloaded` immediately if the buffer is full; `kafka_unavailable` after
    *   `deliveryTimeoutMs`; `kafka_refused` if the broker refuses a record permanently (not
    *   retriable), or its topic until an operator changes something (retriable; with
-   *   `deliveryTimeoutMs: 'retry'` such records are held until then)
+   *   `deliveryTimeoutMs: 'retry'` such records are held until then); `withdrawn` if a record has
+   *   become void. The others may be written nevertheless
    */
   send(records: OutRecord[]): Promise<void>;
   /**

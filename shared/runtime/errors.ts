@@ -13,6 +13,8 @@ export type ErrorCode =
   | 'kafka_unavailable'
   /** Kafka refuses the record: an ACL or a topic is missing, or the record itself is wrong */
   | 'kafka_refused'
+  /** a record became void before it was written */
+  | 'withdrawn'
   /** settings are wrong; the message lists every mistake */
   | 'bad_settings'
   /** a requirement of the start is missing (Java, a port, a broker, a lock) */
@@ -46,6 +48,11 @@ export function isRefused(error: unknown): error is AppError {
 /** Returns whether the same may succeed later, here or in another process. */
 export function isRetriable(error: unknown): error is AppError {
   return error instanceof AppError && error.retriable;
+}
+
+/** Returns whether a record became void before it was written. */
+export function isWithdrawn(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'withdrawn';
 }
 
 /** Returns the text of any thrown value. */

@@ -6,16 +6,17 @@ const ONE_WRITER = 'lock table waypost.circuits in share row exclusive mode';
 
 /**
  * Stores the last change of each URL's circuit. Each delivery process has its own circuit; the
- * newest change counts.
+ * newest change counts, also if a process that stood still writes an older one behind it.
  */
 export async function turnCircuits(
   { query }: Queries,
   events: readonly CircuitEvent[],
 ): Promise<void> {
-  const last = new Map<string, object>();
+  const last = new Map<string, Pick<CircuitRow, 'at'>>();
   for (const { destination, url, origin, state, why, at, destinationVersion: version } of events) {
     const row = { destination, url, origin, state, why, at: Date.parse(at), version };
-    last.set(`${destination}/${url}`, row);
+    const key = `${destination}/${url}`;
+    if (row.at >= (last.get(key)?.at ?? 0)) last.set(key, row);
   }
   if (last.size === 0) return;
   await query(ONE_WRITER);

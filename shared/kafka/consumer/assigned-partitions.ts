@@ -6,7 +6,7 @@ import { type ConsumeOptions } from '../port';
 import { EARLIEST } from '../protocol/offset-requests';
 import { type Leaders, lookUp } from './leaders';
 import { type Membership } from './membership';
-import { idOf, Partition, placeOf, type TopicPartition } from './partition';
+import { idOf, Partition, placeOf, type Session, type TopicPartition } from './partition';
 
 /**
  * Tracks the partitions of one member from round to round: it keeps partitions that stay, drains
@@ -22,6 +22,7 @@ interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'on
   prefix: string;
   /** @throws if the coordinator does not answer */
   readCommitted: (places: readonly TopicPartition[]) => Promise<CommittedPartition[]>;
+  session: Session;
   /** returns whether records may be started: no others may own the partitions */
   mayRead: () => boolean;
   /** called when there may be more to fetch */
@@ -88,13 +89,13 @@ export class AssignedPartitions {
   }
 
   /** Starts no more records of any partition. */
-  drainAll(how: 'drain' | 'fence'): void {
-    for (const partition of this.partitions.values()) partition[how]();
+  stopAll(): void {
+    for (const partition of this.partitions.values()) partition.change('stop');
     if (this.partitions.size > 0) this.parts.onRevoking?.();
   }
 
-  /** Reads on in the assigned partitions after `drainAll('fence')`: the session is not lost. */
-  reopenAll(): void {
+  /** Reads on in the assigned partitions: the session was in doubt, and is not lost. */
+  goOnAll(): void {
     const { assigned } = this.parts.membership;
     for (const [id, partition] of this.partitions) if (assigned.has(id)) this.#keep(partition);
   }
@@ -113,7 +114,7 @@ export class AssignedPartitions {
       const isHeld = partition?.drained === false;
       if (isHeld || this.parts.rebalanceListener?.isDraining(number)) continue;
       membership.draining.delete(id);
-      if (partition) this.#release(partition);
+      if (partition) this.#giveAway(partition);
       this.partitions.delete(id);
     }
     if (membership.draining.size === 0 && !membership.leaving) membership.released();
@@ -122,7 +123,7 @@ export class AssignedPartitions {
   /** Reads on from the first deferred record of each partition. */
   readDeferred(): void {
     for (const partition of this.partitions.values()) {
-      if (!partition.draining && partition.offsets.released > 0) partition.goBack();
+      if (partition.isReading && partition.offsets.released > 0) partition.goBack();
     }
     this.parts.onReadable();
   }
@@ -134,11 +135,9 @@ export class AssignedPartitions {
       this.parts.leaders.endOfKnown(place, position.last),
     );
     if (end === undefined) return;
-    const wasDraining = partition.draining;
     const begun = partition.cutAt(end);
-    partition.fence();
-    partition.isReplaced = true;
-    if (wasDraining) begun.drain();
+    if (!partition.isReading) begun.change('stop');
+    partition.change('replace');
     this.partitions.set(id, begun);
     this.parts.onRevoking?.();
     this.parts.onCut(begun, { offsets: position.cutOff(end), from: end });
@@ -156,8 +155,7 @@ export class AssignedPartitions {
     partition.position.skipTo(bounds.low);
   }
 
-  #release(partition: Partition): void {
-    partition.fence();
+  #giveAway(partition: Partition): void {
     this.#unnamed.add(partition);
     this.noteTopics();
   }
@@ -180,25 +178,25 @@ export class AssignedPartitions {
   /** Drains the partitions that are no longer assigned. */
   #giveUp(): void {
     const isLeft = ([id]: [string, Partition]) => !this.parts.membership.assigned.has(id);
-    const leaving = [...this.partitions].filter(isLeft).filter(([, { draining }]) => !draining);
+    const leaving = [...this.partitions].filter(isLeft).filter(([, { isReading }]) => isReading);
     const lost = [...this.#orphans].filter(isLeft);
-    for (const [, partition] of leaving) partition.drain();
+    for (const [, partition] of leaving) partition.change('stop');
     for (const [id, orphan] of lost) {
       this.#orphans.delete(id);
-      this.#release(orphan);
+      this.#giveAway(orphan);
     }
     if (leaving.length + lost.length > 0) this.parts.onRevoking?.();
   }
 
-  /** Reads on. It may have been revoked or fenced, and its unstarted records handed back. */
+  /** Reads on, if it was stopped and its unstarted records were handed back. */
   #keep(partition: Partition): void {
-    if (partition.draining && this.parts.mayRead()) partition.reopen();
+    if (this.parts.mayRead()) partition.change('goOn');
     this.parts.onReadable();
   }
 
   #orphanAll(): void {
     for (const [id, partition] of this.partitions) {
-      partition.fence();
+      partition.change('lose');
       this.#orphans.set(id, partition);
     }
     this.parts.rebalanceListener?.onLost();
@@ -250,19 +248,20 @@ export class AssignedPartitions {
     this.#orphans.delete(id);
     const found =
       offset < 0
-        ? Partition.uncommitted(topic, number, start)
-        : new Partition(topic, number, offset, metadata);
+        ? Partition.uncommitted(topic, number, start, this.parts.session)
+        : new Partition(topic, number, offset, metadata, this.parts.session);
     if (orphan?.isLastOwner(found)) {
+      orphan.change('takeBack');
       this.partitions.set(id, orphan);
       orphan.position.doubt();
       this.#keep(orphan);
       return false;
     }
-    if (orphan) this.#release(orphan);
+    if (orphan) this.#giveAway(orphan);
     if (this.#begun.has(id)) this.parts.onRestart(found, start);
     this.#begun.add(id);
     this.partitions.set(id, found);
-    if (!this.parts.mayRead()) found.fence();
+    if (!this.parts.mayRead()) found.change('stop');
     return orphan !== undefined;
   }
 

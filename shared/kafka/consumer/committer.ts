@@ -69,7 +69,7 @@ export class Committer {
     if (nowMs - this.#sentAt >= FEW_EVERY_MS) return true;
     let records = 0;
     for (const partition of partitions) {
-      if (partition.draining) return true;
+      if (!partition.isReading) return true;
       records += partition.uncommitted;
     }
     return records >= FEW_RECORDS;

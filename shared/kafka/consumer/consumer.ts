@@ -21,6 +21,7 @@ import { type RecordPlace } from '../scan';
 import { COMPACTED } from '../topics';
 import { AssignedPartitions } from './assigned-partitions';
 import { type ConsumerBrokers } from './brokers';
+import { MOST_NOTE_BYTES } from './commit-note';
 import { Committer, type DueCommit } from './committer';
 import { Dispatcher } from './dispatcher';
 import { Fetcher } from './fetcher';
@@ -33,7 +34,7 @@ import {
   SESSION_MS,
   topicPartitionsOf,
 } from './membership';
-import { idOf, type Partition, placeOf, type TopicPartition } from './partition';
+import { idOf, type Partition, placeOf, type Session, type TopicPartition } from './partition';
 
 /**
  * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats
@@ -91,6 +92,10 @@ export class KafkaConsumption implements Consumption {
   /** full names */
   readonly #topics: readonly string[];
   readonly #membership = new Membership();
+  readonly #session: Session = {
+    isInDoubt: () => this.#noteDoubt(),
+    noteBytes: MOST_NOTE_BYTES,
+  };
   readonly #leaders: Leaders;
   readonly #search: LeaderSearch;
   readonly #member: Member;
@@ -145,6 +150,7 @@ export class KafkaConsumption implements Consumption {
       leaders: this.#leaders,
       prefix,
       readCommitted: (places) => this.#readCommitted(places),
+      session: this.#session,
       mayRead: () => this.joined && !this.#stopping,
       onReadable: () => this.#fetcher.wake(),
       lookForLeaders: () => this.#search.look(),
@@ -171,7 +177,6 @@ export class KafkaConsumption implements Consumption {
       onRecord: (record) => options.onRecord(record),
       onResumed: () => this.#fetcher.wake(),
       mayStart: () => this.#mayStart(),
-      isInDoubt: () => this.#noteDoubt(),
       onFull: ({ topic, number: partition, offsets }) =>
         log.warn(
           { group: options.group, topic, partition, deferred: offsets.released },
@@ -262,7 +267,7 @@ export class KafkaConsumption implements Consumption {
     // The partitions without a record in flight do not wait for the others.
     this.#membership.askForRound();
     this.#tickSoon();
-    this.#owned.drainAll('drain');
+    this.#owned.stopAll();
     const isDrained = () => [...this.#held()].every(({ drained }) => drained);
     while (!isDrained() && performance.now() < until) {
       await sleep(DRAIN_POLL_MS);
@@ -270,12 +275,12 @@ export class KafkaConsumption implements Consumption {
     }
     await this.#committer.run(Infinity);
     if (!isDrained()) this.parts.log.warn({ open: this.open }, 'consumer.stopped_undrained');
-    this.#owned.drainAll('fence');
+    this.joined = false;
+    this.#owned.stopAll();
     await this.#end();
   }
 
   async #end(): Promise<void> {
-    this.joined = false;
     this.#stopping = true;
     this.#ended = true;
     clearTimeout(this.#timer);
@@ -322,9 +327,9 @@ export class KafkaConsumption implements Consumption {
     this.#liveness.recordPoll();
     if (this.#member.isJoining) return;
     this.#membership.onHeartbeat(generation);
-    if (this.joined || this.#stopping || this.#isInDoubt) return;
+    if (this.joined || this.#isUnheard) return;
     this.joined = true;
-    this.#owned.reopenAll();
+    this.#owned.goOnAll();
   }
 
   /**
@@ -332,24 +337,25 @@ export class KafkaConsumption implements Consumption {
    * coordinator has answered that this is a member.
    */
   #fence(event: string): void {
-    if (this.#stopping || !this.joined) return;
+    if (!this.joined) return;
     this.joined = false;
     this.parts.log.warn({ group: this.parts.groupId }, event);
-    this.#owned.drainAll('fence');
+    this.#owned.stopAll();
   }
 
-  /** The coordinator may have ended the session. */
-  get #isInDoubt(): boolean {
+  /** The coordinator has not answered for so long that it may have ended the session. */
+  get #isUnheard(): boolean {
     return performance.now() - this.#heardAt > SESSION_MS;
   }
 
   /**
-   * Returns whether the session is in doubt, and fences then. A record may ask first after the
-   * process stood still, in the middle of its handler's work, before the timer.
+   * Returns whether others may own the partitions, and fences then. A record may ask first after
+   * the process stood still, in the middle of its handler's work, before the timer.
    */
   #noteDoubt(): boolean {
-    if (!this.#isInDoubt) return false;
-    if (this.joined) queueMicrotask(() => this.#fence('consumer.session_in_doubt'));
+    if (!this.joined) return true;
+    if (!this.#isUnheard) return false;
+    queueMicrotask(() => this.#fence('consumer.session_in_doubt'));
     return true;
   }
 
@@ -358,7 +364,7 @@ export class KafkaConsumption implements Consumption {
    * still, before the timer.
    */
   #mayStart(): boolean {
-    if (this.#isInDoubt) this.#fence('consumer.session_in_doubt');
+    if (this.#isUnheard) this.#fence('consumer.session_in_doubt');
     return this.joined && !this.#stopping;
   }
 
@@ -421,12 +427,13 @@ export class KafkaConsumption implements Consumption {
     // A coordinator that has just started may not know a topic yet, so that metadata decides.
     if ([...refused.values()].includes(ERROR.unknownTopic)) this.#search.look();
     const errorOf = (partition: Partition) => refused.get(idOf(placeOf(partition, prefix)));
-    for (const { partition } of due) {
-      if (errorOf(partition) === ERROR.metadataTooLarge) partition.shortenNote();
+    // The limit of all partitions is one setting of the broker.
+    if ([...refused.values()].includes(ERROR.metadataTooLarge)) {
+      this.#session.noteBytes = Math.floor(this.#session.noteBytes / 2);
     }
     const settled = due.filter(({ partition }) => {
       const errorCode = errorOf(partition);
-      if (errorCode !== ERROR.unknownTopic || !partition.draining) return errorCode === undefined;
+      if (errorCode !== ERROR.unknownTopic || partition.isReading) return errorCode === undefined;
       return this.#leaders.count(prefix + partition.topic) <= partition.number;
     });
     const [code] = refused.values();
@@ -448,7 +455,7 @@ export class KafkaConsumption implements Consumption {
 
   readonly #tick = (): void => {
     const now = performance.now();
-    if (this.#isInDoubt) this.#fence('consumer.session_in_doubt');
+    if (this.#isUnheard) this.#fence('consumer.session_in_doubt');
     if (this.#readsDeferred && this.joined) {
       this.#readsDeferred = false;
       this.#owned.readDeferred();

@@ -17,8 +17,6 @@ export interface DispatcherOptions {
   onResumed: () => void;
   /** returns whether buffered records may be started */
   mayStart: () => boolean;
-  /** returns whether others may own the partitions; called by records, at any time */
-  isInDoubt: () => boolean;
   /**
    * called once when a partition stops, because a deferred record is too far behind
    * (`OffsetTracker.isFull`)
@@ -88,7 +86,7 @@ export class Dispatcher {
   }
 
   #offer(partition: Partition, message: FetchedRecord): DispatchResult {
-    const record = new ConsumedRecord(partition, message, this.options.isInDoubt);
+    const record = new ConsumedRecord(partition, message);
     if (!partition.offsets.take(record.offset)) return 'accepted';
     const result = this.options.onRecord(record);
     if (result === 'accepted') record.letGo();

@@ -146,8 +146,8 @@ export class Fetcher {
   }
 }
 
-function isReadable({ position, draining, waits }: Partition): boolean {
-  return !position.rests && !draining && !waits;
+function isReadable({ position, isReading, waits }: Partition): boolean {
+  return isReading && !position.rests && !waits;
 }
 
 function placeIn(topicId: string, partition: number): string {

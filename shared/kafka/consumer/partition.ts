@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type FetchedRecord } from '../protocol/batch';
 import { decodeNote, encodeNote, MOST_NOTE_BYTES } from './commit-note';
 import { OffsetTracker } from './offset-tracker';
+import { type Ownership, ownershipAfter, type OwnershipChange } from './ownership';
 import { Position } from './position';
 import { type OpenRecord } from '../port';
 
@@ -33,20 +34,30 @@ export interface Commit {
   atMs: number;
 }
 
+/** What all partitions of a member share. */
+export interface Session {
+  /** returns whether other members may own its partitions */
+  isInDoubt(): boolean;
+  /** most bytes of a commit note that the broker takes, as far as is known */
+  noteBytes: number;
+}
+
+/** For a reader that is no member of a group: nobody takes its partitions. */
+const NO_SESSION: Session = {
+  isInDoubt: () => false,
+  noteBytes: MOST_NOTE_BYTES,
+};
+
 /**
- * Holds one partition while this process owns it: its position, its offset tracker, its last commit,
- * and its buffered records.
+ * Holds one partition while this process owns it: its ownership, its position, its offset tracker,
+ * its last commit, and its buffered records.
  *
- * Invariant: once `draining`, it dispatches no more records, and is released when no record is open
- * and all finished records are committed. Once `fenced`, another member may own it: records in
+ * Invariant: unless `isReading`, it dispatches no records, and is released when no record is open
+ * and all finished records are committed. While `isInDoubt`, another member may own it: records in
  * flight are finished here, and any number of unstarted records can be handed back.
  */
 export class Partition {
-  draining = false;
-  /**
-   * The session is lost, or may be: records can be handed back without a note to the next owner.
-   */
-  #fenced = false;
+  #ownership: Ownership = 'reading';
   /**
    * The records of a fetch from the first refused one on: fetching and decoding them again costs
    * more than all else.
@@ -54,15 +65,12 @@ export class Partition {
   buffered: readonly FetchedRecord[] | undefined;
   /** runs while the handler has asked for the records again at a later time */
   timer: NodeJS.Timeout | undefined;
-  /** Another one goes on in its place, because its log was cut: nobody reads its records again. */
-  isReplaced = false;
   /** It takes no new records, because a deferred one is too far behind. */
   full = false;
   /** tells the commits of this owner from others: an answer may not come although Kafka stored one */
   #owner = 1 + randomBytes(4).readUInt32BE();
   /** the last commit that was acknowledged, or the one at which it starts */
   #stored: Commit;
-  #noteBytes = MOST_NOTE_BYTES;
   /** unfinished fetches: the first offset of each, and the append time of that record */
   #fetches: { offset: number; atMs: number }[] = [];
   offsets: OffsetTracker;
@@ -77,6 +85,7 @@ export class Partition {
     readonly number: number,
     committed: number,
     metadata = '',
+    private readonly session: Session = NO_SESSION,
   ) {
     const { last, runs } = decodeNote(committed, metadata);
     this.offsets = new OffsetTracker(committed, runs);
@@ -85,8 +94,8 @@ export class Partition {
   }
 
   /** Creates a partition that has no commit. @param start the first offset to read */
-  static uncommitted(topic: string, number: number, start: number): Partition {
-    const partition = new Partition(topic, number, start);
+  static uncommitted(topic: string, number: number, start: number, session?: Session): Partition {
+    const partition = new Partition(topic, number, start, '', session);
     partition.#stored.offset = -1;
     return partition;
   }
@@ -106,7 +115,7 @@ export class Partition {
       at += length;
     }
     const start = Math.min(end, committable);
-    const partition = new Partition(this.topic, this.number, start);
+    const partition = new Partition(this.topic, this.number, start, '', this.session);
     // What is stored is still of this owner, also after a lost session, and is to be replaced.
     partition.#owner = this.#owner;
     partition.#stored = { ...this.#stored, changes: -1, atMs: -Infinity };
@@ -165,7 +174,8 @@ export class Partition {
   get place(): PlaceState {
     const { topic, number: partition, buffered } = this;
     const { committable, next } = this.offsets;
-    const state = this.draining ? 'leaving' : buffered ? 'resting' : 'reading';
+    const reading = buffered ? 'resting' : 'reading';
+    const state = this.isReading ? reading : 'leaving';
     // The time of the first record in the same fetch; with small fetches it is exact to a tenth of
     // a second.
     const open =
@@ -182,29 +192,29 @@ export class Partition {
     this.buffered = undefined;
   }
 
-  drain(): void {
-    this.draining = true;
-    this.discardBuffered();
+  /** Notes who owns it now. It reads on from the first record that was handed back or deferred. */
+  change(change: OwnershipChange): void {
+    const before = this.#ownership;
+    this.#ownership = ownershipAfter(before, change);
+    if (this.#ownership === before) return;
+    if (this.isReading) this.goBack();
+    else this.discardBuffered();
   }
 
-  /**
-   * Starts no more records, because the session may be lost. Any number of unstarted records can be
-   * handed back.
-   */
-  fence(): void {
-    this.drain();
-    this.#fenced = true;
+  /** True while its records are started. */
+  get isReading(): boolean {
+    return this.#ownership === 'reading';
   }
 
-  get isFenced(): boolean {
-    return this.#fenced;
+  /** True if it is to move to another member or may have moved, or this process stops. */
+  get isRevoking(): boolean {
+    return !this.isReading || this.session.isInDoubt();
   }
 
-  /** Reads on from the first record that was handed back or deferred. */
-  reopen(): void {
-    this.draining = false;
-    this.#fenced = false;
-    this.goBack();
+  /** True if another member may own it. */
+  get isInDoubt(): boolean {
+    if (this.#ownership === 'replaced') return false;
+    return this.#ownership === 'lost' || this.session.isInDoubt();
   }
 
   /** Reads on from the first record that was handed back or deferred. */
@@ -223,13 +233,13 @@ export class Partition {
 
   /**
    * Hands a record back.
-   * @param isInDoubt any number can be handed back, as once it is fenced
-   * @returns false if the commit metadata may have no room for one more unfinished record
+   * @returns false if the commit metadata may have no room for one more unfinished record, and the
+   *   next owner depends on it
    */
-  release(offset: number, isInDoubt = false): boolean {
-    const mostReleased = this.#noteBytes / RELEASED_BYTES;
-    const isLimited = !this.#fenced && !isInDoubt;
-    if (isLimited && this.offsets.released >= mostReleased) return false;
+  release(offset: number): boolean {
+    const isNoted = this.#ownership !== 'replaced' && !this.isInDoubt;
+    const mostReleased = this.session.noteBytes / RELEASED_BYTES;
+    if (isNoted && this.offsets.released >= mostReleased) return false;
     this.offsets.release(offset);
     return true;
   }
@@ -240,21 +250,17 @@ export class Partition {
    */
   commit(nowMs: number): Commit | undefined {
     // The name of the record before it follows with the next fetch.
-    if (!this.position.isNamed && !this.draining) return undefined;
+    if (!this.position.isNamed && this.isReading) return undefined;
     const { committable: offset, changes } = this.offsets;
     const isEarly = this.uncommitted === 0 || nowMs - this.#stored.atMs < RUNS_EVERY_MS;
     if (offset <= this.committed && isEarly) return undefined;
     const note = { owner: this.#owner, last: this.position.last, runs: this.offsets.doneRuns() };
-    return { offset, metadata: encodeNote(offset, note, this.#noteBytes), changes, atMs: nowMs };
+    const metadata = encodeNote(offset, note, this.session.noteBytes);
+    return { offset, metadata, changes, atMs: nowMs };
   }
 
   acknowledged(commit: Commit): void {
     this.#stored = commit;
-  }
-
-  /** The broker takes no metadata of this length: the next commit notes fewer records. */
-  shortenNote(): void {
-    this.#noteBytes = Math.floor(this.#noteBytes / 2);
   }
 }
 
@@ -287,8 +293,6 @@ export interface PlaceState {
   state: 'reading' | 'resting' | 'leaving';
 }
 
-const NO_SESSION = () => false;
-
 /**
  * A record as the handler sees it: the fetched data, and the partition that tracks its completion.
  */
@@ -296,11 +300,9 @@ export class ConsumedRecord implements OpenRecord {
   readonly offset: number;
   #fetched: FetchedRecord | undefined;
 
-  /** @param isSessionInDoubt default: there is no session */
   constructor(
     private readonly owner: Partition,
     fetched: FetchedRecord,
-    private readonly isSessionInDoubt: () => boolean = NO_SESSION,
   ) {
     this.#fetched = fetched;
     this.offset = fetched.offset;
@@ -328,16 +330,16 @@ export class ConsumedRecord implements OpenRecord {
     return this.#part.headers;
   }
   get isRevoking(): boolean {
-    return this.owner.draining || this.isSessionInDoubt();
+    return this.owner.isRevoking;
   }
   get isInDoubt(): boolean {
-    return !this.owner.isReplaced && (this.owner.isFenced || this.isSessionInDoubt());
+    return this.owner.isInDoubt;
   }
   done(): void {
     this.owner.offsets.done(this.offset);
   }
   handBack(): boolean {
-    return this.owner.release(this.offset, this.isInDoubt);
+    return this.owner.release(this.offset);
   }
   defer(): void {
     this.owner.offsets.release(this.offset);

@@ -113,11 +113,12 @@ export class RecordAccumulator {
   }
 
   /**
-   * Starts the requests that are due. @returns them, and when to call again (Infinity: after the
-   * next answer)
+   * Starts the requests that are due. @returns them, the records that are withdrawn because they
+   * are void, and when to call again (Infinity: after the next answer)
    */
-  next(now: number): { requests: Request[]; wakeAt: number } {
+  next(now: number): { requests: Request[]; withdrawn: QueuedRecord[]; wakeAt: number } {
     const drafts = new RequestDrafts();
+    const withdrawn: QueuedRecord[] = [];
     let wakeAt = Infinity;
     for (const queue of this.#ready) {
       if (queue.backoff.notBefore > now) {
@@ -134,11 +135,13 @@ export class RecordAccumulator {
         wakeAt = Math.min(wakeAt, freeAt);
         continue;
       }
-      if (drafts.add(this.#slots.nameOf(queue), queue, now)) this.#ready.delete(queue);
+      withdrawn.push(...this.#withdrawVoid(queue));
+      if (queue.waiting === 0) this.#ready.delete(queue);
+      else if (drafts.add(this.#slots.nameOf(queue), queue, now)) this.#ready.delete(queue);
     }
     const { requests } = drafts;
     for (const request of requests) this.#slots.begin(request, now);
-    return { requests, wakeAt };
+    return { requests, withdrawn, wakeAt };
   }
 
   /** Applies the answer to a request. @param codes error codes of the parts, in their order */
@@ -205,6 +208,13 @@ export class RecordAccumulator {
   dropSettled(): void {
     for (const { bytes } of this.#topics.withdrawSettled()) this.#bytes -= bytes;
     for (const queue of this.#ready) if (queue.waiting === 0) this.#ready.delete(queue);
+  }
+
+  /** A record that may have been written is written. */
+  #withdrawVoid(queue: PartitionQueue): QueuedRecord[] {
+    const items = queue.withdraw(({ record, unsure }) => !unsure && record.isVoid?.() === true);
+    for (const { bytes } of items) this.#bytes -= bytes;
+    return items;
   }
 
   get #isPlenty(): boolean {

@@ -152,7 +152,8 @@ export class KafkaBatchProducer implements BatchProducer {
     // A process that was stopped may read an answer before its timers run. What it held meanwhile
     // may have been sent by another process.
     this.#giveUpOnOld(now);
-    const { requests, wakeAt } = this.#accumulator.next(now);
+    const { requests, withdrawn, wakeAt } = this.#accumulator.next(now);
+    this.#withdraw(withdrawn);
     for (const request of requests) void this.#send(request, now);
     let sleepUntil = wakeAt;
     if (
@@ -239,6 +240,14 @@ export class KafkaBatchProducer implements BatchProducer {
       this.#failures.refused(place, error.name);
     }
     this.#accumulator.dropSettled();
+    this.#sends.clear();
+  }
+
+  #withdraw(items: readonly QueuedRecord[]): void {
+    for (const { ticket } of items) {
+      if (ticket.settled) continue;
+      this.#sends.reject(ticket, new AppError('withdrawn', 'a record has become void', true));
+    }
     this.#sends.clear();
   }
 

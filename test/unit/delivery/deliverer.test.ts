@@ -912,6 +912,30 @@ describe('a process that lost its session', () => {
     expect(story.waits()).toEqual([]);
     expect(story.deliverer.load).toBe(0);
   });
+
+  test('nor is what has failed, and waits in the producer, written any more', async () => {
+    story = new Story(['/a']);
+    story.patient = true;
+    await story.takeSome(4);
+    let thaw!: () => void;
+    const thawed = new Promise<void>((resolve) => (thaw = resolve));
+    story.producer.behave = async (records) => {
+      await thawed;
+      const isVoid = records.some((record) => record.isVoid?.() === true);
+      if (isVoid) throw new AppError('withdrawn', 'void', true);
+    };
+    story.leaving = true;
+    for (const status of [503, 'timeout', 404, 200] as const) {
+      story.open.shift()!.answer(resultOf(status));
+    }
+    await settle();
+    expect([story.released, story.done]).toEqual([[], []]);
+    story.inDoubt = true;
+    thaw();
+    await settle();
+    expect([story.released, story.done]).toEqual([[0, 1, 2], [3]]);
+    expect(story.deliverer.load).toBe(0);
+  });
 });
 
 describe('a process that is stopping', () => {

@@ -1,6 +1,6 @@
 import { AssignedPartitions } from '../../../../shared/kafka/consumer/assigned-partitions';
 import { type Bounds } from '../../../../shared/kafka/consumer/leaders';
-import { encodeNote } from '../../../../shared/kafka/consumer/commit-note';
+import { encodeNote, MOST_NOTE_BYTES } from '../../../../shared/kafka/consumer/commit-note';
 import { Membership } from '../../../../shared/kafka/consumer/membership';
 import {
   ConsumedRecord,
@@ -32,7 +32,7 @@ async function setUp(options: {
   const madeAgain: number[] = [];
   const restarted: { number: number; from: number }[] = [];
   const asked: TopicPartition[][] = [];
-  const session = { mayRead: true };
+  const session = { mayRead: true, isInDoubt: false };
   let looks = 0;
   let looksForLeaders = 0;
   const led = <T>(found: T): Promise<T> => {
@@ -60,6 +60,10 @@ async function setUp(options: {
       return places.map(({ topic, number: partition }) => {
         return { topic, partition, errorCode: 0, offset: options.committed ?? 5, metadata };
       });
+    },
+    session: {
+      isInDoubt: () => session.isInDoubt,
+      noteBytes: MOST_NOTE_BYTES,
     },
     mayRead: () => session.mayRead,
     onReadable: () => undefined,
@@ -101,7 +105,7 @@ test('a moving partition whose log was cut is claimed until its work is done', a
   void assigned.goOnAfterCut(ID, partition);
   assigned.enter('member', new Map());
   assigned.letGo();
-  expect([partition.draining, [...membership.draining.keys()]]).toEqual([true, [ID]]);
+  expect([partition.isReading, [...membership.draining.keys()]]).toEqual([false, [ID]]);
 
   partition.offsets.done(5);
   partition.acknowledged(partition.commit(Infinity)!);
@@ -157,7 +161,7 @@ test('a cut partition without a leader goes on at its cut later, not at 0', asyn
   await eventually(() => expect(cut).toEqual([{ offsets: 2, from: 3 }]));
   const begun = assigned.partitions.get(ID)!;
   expect([begun.position.next, begun.position.fetchFrom]).toEqual([3, 2]);
-  expect(partition.draining).toBe(true);
+  expect(partition.isReading).toBe(false);
 });
 
 test('the start of a log is looked up at the leader of now', async () => {
@@ -253,17 +257,23 @@ test('a partition whose log was cut is taken back after a lost session, and told
   expect([cut, restarted]).toEqual([[{ offsets: 2, from: 3 }], []]);
 });
 
-test('a record in flight is in doubt while its partition is fenced, and not once its log was cut', async () => {
-  const { assigned, partition } = await setUp({ log: { low: 0, high: 10 }, cutAt: () => 3 });
+test('a record in flight is in doubt while its session is, and not once its log was cut', async () => {
+  const { assigned, partition, session } = await setUp({
+    log: { low: 0, high: 10 },
+    cutAt: () => 3,
+  });
   const batch = { buffer: Buffer.alloc(0), isHidden: false, epoch: 0 };
   const record = new ConsumedRecord(partition, new FetchedRecord(batch, 0, 5, 0));
   const state = () => ({ revoking: record.isRevoking, inDoubt: record.isInDoubt });
-  assigned.drainAll('drain');
+  assigned.stopAll();
   expect(state()).toEqual({ revoking: true, inDoubt: false });
-  assigned.drainAll('fence');
+  session.isInDoubt = true;
   expect(state()).toEqual({ revoking: true, inDoubt: true });
-  assigned.reopenAll();
+  session.isInDoubt = false;
+  assigned.goOnAll();
   expect(state()).toEqual({ revoking: false, inDoubt: false });
+  session.isInDoubt = true;
+  expect(state()).toEqual({ revoking: true, inDoubt: true });
   // Nobody reads it again.
   await assigned.goOnAfterCut(ID, partition);
   expect(state()).toEqual({ revoking: true, inDoubt: false });
@@ -329,11 +339,11 @@ test('a session that was in doubt, and is not lost, reads on at handed back reco
   for (const offset of [0, 1, 2]) partition.offsets.take(offset);
   partition.position.compare(undefined);
   partition.position.read({ ...LAST, offset: 2 }, 3);
-  assigned.drainAll('fence');
+  assigned.stopAll();
   partition.release(1);
-  expect(partition.draining).toBe(true);
-  assigned.reopenAll();
-  expect([partition.draining, partition.position.fetchFrom]).toEqual([false, 1]);
+  expect(partition.isReading).toBe(false);
+  assigned.goOnAll();
+  expect([partition.isReading, partition.position.fetchFrom]).toEqual([true, 1]);
 });
 
 test('a partition whose start was looked up while the session was in doubt waits for it', async () => {
@@ -341,13 +351,13 @@ test('a partition whose start was looked up while the session was in doubt waits
   const more = { topic: 't', number: 7 };
   assigned.enter('member', new Map([PLACE, more].map((place) => [idOf(place), place])));
   session.mayRead = false;
-  assigned.drainAll('fence');
+  assigned.stopAll();
   const partition = await eventually(() => {
     expect(assigned.partitions.has(idOf(more))).toBe(true);
     return assigned.partitions.get(idOf(more))!;
   });
-  expect(partition.draining).toBe(true);
+  expect(partition.isReading).toBe(false);
   session.mayRead = true;
-  assigned.reopenAll();
-  expect(partition.draining).toBe(false);
+  assigned.goOnAll();
+  expect(partition.isReading).toBe(true);
 });

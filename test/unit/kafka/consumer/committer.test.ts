@@ -14,7 +14,7 @@ test('records of a commit that failed are committed by the next one', async () =
     after: () => undefined,
     log,
   });
-  partition.drain();
+  partition.change('stop');
   await committer.run(1_000);
   expect(partition.commit(Infinity)).toMatchObject({ offset: 1 });
   await committer.run(2_000);
@@ -28,7 +28,7 @@ test('only the commits that Kafka has stored count', async () => {
     offsets.take(0);
     offsets.done(0);
   }
-  for (const partition of partitions) partition.drain();
+  for (const partition of partitions) partition.change('stop');
   const committer = new Committer({
     partitions: () => partitions,
     send: (commits) => Promise.resolve(commits.slice(1)),
@@ -110,7 +110,7 @@ describe('the time of a commit', () => {
     finish(1);
     await committer.run(Infinity);
     finish(1);
-    partition.drain();
+    partition.change('stop');
     await committer.run(1_200);
     expect(sent).toEqual([1, 26, 27, 28]);
   });

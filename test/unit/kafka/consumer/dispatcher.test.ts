@@ -25,7 +25,6 @@ function setUp(answer: (record: OpenRecord) => DispatchResult = () => 'accepted'
     },
     onResumed: () => commands.push('resumed'),
     mayStart: () => !stopping,
-    isInDoubt: () => false,
     onFull: ({ number }) => commands.push(`full ${String(number)}`),
     now: () => nowMs,
     soon: (callback) => callbacks.push(callback),

@@ -234,7 +234,7 @@ test('after a broken connection the position is compared again', async () => {
 
 test.each<[string, (partition: Partition) => void, (partition: Partition) => void]>([
   ['paused', (partition) => (partition.buffered = []), (partition) => partition.discardBuffered()],
-  ['revoked', (partition) => partition.drain(), (partition) => partition.reopen()],
+  ['revoked', (partition) => partition.change('stop'), (partition) => partition.change('goOn')],
 ])(
   'after a broken connection the position of a partition that was %s is compared too',
   async (_, stop, goOn) => {

@@ -1,9 +1,19 @@
-import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/commit-note';
+import {
+  decodeNote,
+  encodeNote,
+  MOST_NOTE_BYTES,
+} from '../../../../shared/kafka/consumer/commit-note';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 
-/** Returns a partition from offset 0 on, with its first records taken. */
+/** Returns a partition from offset 0 on, with its first records taken, and its session. */
 function taken(count: number) {
-  const partition = new Partition('webhooks', 3, 0);
+  let isInDoubt = false;
+  const session = {
+    isInDoubt: () => isInDoubt,
+    noteBytes: MOST_NOTE_BYTES,
+  };
+  const doubt = (is: boolean) => (isInDoubt = is);
+  const partition = new Partition('webhooks', 3, 0, '', session);
   partition.position.compare(undefined);
   const records = Array.from({ length: count }, (_, offset) => {
     partition.offsets.take(offset);
@@ -18,13 +28,13 @@ function taken(count: number) {
     if (due) partition.acknowledged(due);
     return due;
   };
-  return { partition, records, commit };
+  return { partition, records, commit, doubt };
 }
 
 describe('a partition that is drained', () => {
   test('a partition is drained when no record is open and the done ones are committed', () => {
     const { partition, records, commit } = taken(3);
-    partition.drain();
+    partition.change('stop');
     records[0]!.done();
     commit();
     expect(partition.drained).toBe(false);
@@ -53,11 +63,24 @@ describe('a partition that is drained', () => {
     expect(again).toEqual(apart.filter((record) => !kept.includes(record)));
   });
 
-  test('a fenced partition takes back any number of records, which the next owner reads', () => {
-    const { partition, records } = taken(5_000);
-    partition.fence();
-    expect(records.filter((record) => !record.release())).toEqual([]);
-    expect(partition.offsets.open).toBe(0);
+  test.each<[string, (set: ReturnType<typeof taken>) => void]>([
+    ['is lost', ({ partition }) => partition.change('lose')],
+    ['is replaced', ({ partition }) => partition.change('replace')],
+    ['may be lost', ({ doubt }) => doubt(true)],
+  ])('a partition that %s takes back any number of records', (_, act) => {
+    const set = taken(5_000);
+    act(set);
+    expect(set.records.filter((record) => !record.release())).toEqual([]);
+    expect(set.partition.offsets.open).toBe(0);
+  });
+
+  test('a partition that moves takes back what has room, once its session is not in doubt', () => {
+    const { partition, records, doubt } = taken(5_000);
+    partition.change('stop');
+    doubt(true);
+    expect(records[0]!.release()).toBe(true);
+    doubt(false);
+    expect(records.slice(1).every((record) => record.release())).toBe(false);
   });
 });
 
@@ -132,7 +155,7 @@ describe('a partition whose log was cut', () => {
     expect(decodeNote(offset, metadata).last).toEqual({ offset: 1, epoch: 3, timestamp: 900 });
 
     const moving = read().cutAt(5);
-    moving.drain();
+    moving.change('stop');
     expect(moving.commit(Infinity)).toMatchObject({ offset: 2 });
   });
 
@@ -142,7 +165,7 @@ describe('a partition whose log was cut', () => {
     partition.position.read({ offset: 9, epoch: 3, timestamp: 1_000 }, 10);
     commit();
     const begun = partition.cutAt(5);
-    begun.drain();
+    begun.change('stop');
     expect(begun.drained).toBe(false);
     begun.acknowledged(begun.commit(0)!);
     expect([begun.committed, begun.drained]).toEqual([5, true]);

@@ -65,6 +65,26 @@ test('another member soon reads the partitions without a record in flight', asyn
   await time.run(time.now + 2_000, ended(second.consumption.stop(0)));
 });
 
+test('its records in flight are in doubt once its session has ended', async () => {
+  const { world, first, stop } = await setUp();
+  const { sync } = first.brokers.group;
+  let isJoining = false;
+  first.brokers.group.sync = async (...input) => {
+    isJoining = true;
+    await time.sleep(2_000);
+    return sync(...input);
+  };
+  const isOver = stop(30_000);
+  await time.pass(1_000);
+  expect(first.open.map(({ isInDoubt }) => isInDoubt)).toEqual(Array(PARTITIONS).fill(false));
+  isJoining = false;
+  world.coordinator.leave(first.brokers.memberId);
+  await time.run(time.now + 5_000, () => isJoining);
+  expect([isJoining, isOver()]).toEqual([true, false]);
+  expect(first.open.map(({ isInDoubt }) => isInDoubt)).toEqual(Array(PARTITIONS).fill(true));
+  await time.run(time.now + 40_000, isOver);
+});
+
 test('it does not wait for commits of a topic that was deleted', async () => {
   const { world, first, stop, committed } = await setUp();
   await time.pass(1_000);

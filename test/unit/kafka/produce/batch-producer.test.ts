@@ -131,6 +131,52 @@ test('a request whose time is over says nothing of its broker', async () => {
   await producer.close(0);
 });
 
+describe('a record that has become void while it waited', () => {
+  /** Sends `first`, and behind it a record that becomes void before its first request ends. */
+  async function setUp(fails: readonly Error[]) {
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const set = start({}, () => 0, answered);
+    set.fails.push(...fails);
+    let isVoid = false;
+    const send = (value: string, isVoidNow?: () => boolean) => {
+      const record: OutRecord = { topic: 't', key: null, value, partition: 0 };
+      if (isVoidNow) record.isVoid = isVoidNow;
+      return set.producer.send([record]).then(
+        () => 'written',
+        (error: unknown) => (error as AppError).code,
+      );
+    };
+    const first = send('first', () => isVoid);
+    await new Promise(setImmediate);
+    const others = [send('void', () => isVoid), send('other')];
+    isVoid = true;
+    answer();
+    const results = await Promise.all([first, ...others]);
+    await set.producer.close(0);
+    const written = set.requests.map((parts) =>
+      parts.flatMap(({ messages }) => messages.map(({ value }) => value)),
+    );
+    return { results, written, pendingBytes: set.producer.pendingBytes };
+  }
+
+  test('is not written', async () => {
+    expect(await setUp([])).toEqual({
+      results: ['written', 'withdrawn', 'written'],
+      written: [['first'], ['other']],
+      pendingBytes: 0,
+    });
+  });
+
+  test('is written if a request without an answer may have written it', async () => {
+    expect(await setUp([new Error('no answer')])).toEqual({
+      results: ['written', 'withdrawn', 'written'],
+      written: [['first'], ['first', 'other']],
+      pendingBytes: 0,
+    });
+  });
+});
+
 test('a process that was stopped does not send records that are older than their timeout', async () => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
   try {
