@@ -1,7 +1,8 @@
-import { ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { eventually, Final } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
+import { limitRecords } from '../support/limit-records';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { aWriteKey } from '../support/write-key';
 
@@ -140,19 +141,7 @@ test('a call that is larger than the topic takes costs no other call of its batc
   const brokers = [process.env.KAFKA_BROKERS!];
   const admin = new KafkaJs({ brokers, logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [
-      {
-        type: ConfigResourceTypes.TOPIC,
-        name: `${ingest.prefix}messages`,
-        configEntries: [
-          { name: 'max.message.bytes', value: '4000' },
-          { name: 'message.timestamp.type', value: 'LogAppendTime' },
-        ],
-      },
-    ],
-  });
+  await limitRecords(admin, `${ingest.prefix}messages`, 4_000);
   await admin.disconnect();
   const large = (messageId: string) => ({
     ...track,
