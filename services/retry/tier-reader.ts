@@ -52,7 +52,7 @@ export class TierReader {
     clearTimeout(this.#timer);
     const until = performance.now() + deadlineMs;
     // Without Kafka, it may last for longer than this process.
-    await withTimeout(HAND_OVER_MS, this.#polling);
+    await withTimeout(Math.min(HAND_OVER_MS, deadlineMs / 2), this.#polling);
     await this.#consumption?.stop(until - performance.now());
   }
 

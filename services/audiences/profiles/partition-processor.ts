@@ -114,7 +114,7 @@ export class PartitionProcessor {
    */
   onRestart({ from, wasCut }: Pick<Restart, 'from' | 'wasCut'>): void {
     this.#queue.dropFrom(from);
-    // What another process has written since is in the store: it is opened after each assignment.
+    // The store was opened after the assignment, and has what another process wrote before.
     if (!wasCut) return;
     this.#reopens = true;
     this.#wake();

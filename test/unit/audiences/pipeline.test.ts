@@ -154,20 +154,22 @@ async function playedPipeline(before: () => Promise<void> = () => Promise.resolv
   };
 }
 
-test('what is left from a lost session is dropped if another process had the partition since', async () => {
-  let unblocked = Promise.resolve();
-  let waiting = 0;
-  const { memory, listener, onRestart, append, offer, snapshot, close } = await playedPipeline(
-    async () => {
+describe('what is left from a lost session, if another process had the partition since', () => {
+  /**
+   * Lets a process lose its session while it counts an event, with three events behind it. They are
+   * cut off the log, another process goes on, and gives the partition back.
+   */
+  async function givenBack() {
+    let unblocked = Promise.resolve();
+    let waiting = 0;
+    const played = await playedPipeline(async () => {
       waiting++;
       await unblocked;
       waiting--;
-    },
-  );
-  try {
+    });
+    const { memory, listener, append, offer, snapshot } = played;
     listener.onAssigned(new Set([0]));
     await eventually(() => expect(snapshot()).toBeDefined());
-    // The session is lost during the step of the first event.
     let unblock = (): void => undefined;
     unblocked = new Promise((resolve) => (unblock = resolve));
     append(['first']);
@@ -178,19 +180,39 @@ test('what is left from a lost session is dropped if another process had the par
     listener.onLost();
     unblock();
     await eventually(() => expect(listener.isDraining(0)).toBe(false));
-
-    // Another process goes on after a cut, and gives the partition back.
     memory.cut(PROFILE_EVENTS, 1);
     append(['after']);
     listener.onAssigned(new Set([0]));
-    onRestart({ topic: PROFILE_EVENTS, partition: 0, from: 1, wasCut: false });
-    offer(1);
-    await eventually(() => expect(snapshot()?.store.get('after')).toBeDefined());
-    expect(snapshot()?.next).toBe(2);
-    expect(snapshot()?.store.get('cut-3')).toBeUndefined();
-  } finally {
-    await close();
+    return played;
   }
+
+  const RESTART = { topic: PROFILE_EVENTS, partition: 0, from: 1, wasCut: false };
+
+  test('it is dropped', async () => {
+    const { onRestart, offer, snapshot, close } = await givenBack();
+    try {
+      onRestart(RESTART);
+      offer(1);
+      await eventually(() => expect(snapshot()?.store.get('after')).toBeDefined());
+      expect(snapshot()?.next).toBe(2);
+      expect(snapshot()?.store.get('cut-3')).toBeUndefined();
+    } finally {
+      await close();
+    }
+  });
+
+  test('later events are counted, even if it was counted before that is known', async () => {
+    const { onRestart, append, offer, snapshot, close } = await givenBack();
+    try {
+      await eventually(() => expect(snapshot()?.next).toBe(4));
+      onRestart(RESTART);
+      append(['later']);
+      offer(1);
+      await eventually(() => expect(snapshot()?.store.get('later')).toBeDefined());
+    } finally {
+      await close();
+    }
+  });
 });
 
 test('the store of a partition that another process had is opened once', async () => {
