@@ -87,9 +87,12 @@ test('a round that began before gives it no partitions', async () => {
   let joins = 0;
   const { group } = brokers;
   const { join } = group;
-  group.join = (input) => {
+  group.join = async (input) => {
     joins++;
-    return join(input);
+    const joined = await join(input);
+    // The stop begins meanwhile.
+    await time.sleep(500);
+    return joined;
   };
   void consumption.start();
   await time.run(60_000, () => open.length === PARTITIONS);
