@@ -6,13 +6,8 @@ import { type ProcessLimits } from '../../shared/runtime/process-limits';
 import { FairShares, type Share } from '../../shared/collections/fair-shares';
 import { type Log } from '../../shared/telemetry/log';
 import { type HttpResponse, rateLimited } from './responses';
-import {
-  type LimitedCounts,
-  RefusedLimit,
-  RejectedLimit,
-  SourceLimits,
-  type LimitSettings,
-} from './rate-limits';
+import { RefusedLimit, RejectedLimit, SourceLimits, type LimitSettings } from './rate-limits';
+import { type UnrecordedCounts } from './unrecorded-counts';
 import { logThrottle } from '../../shared/runtime/load-limits';
 
 /**
@@ -37,7 +32,7 @@ export interface AdmissionParts {
   budgets: Pick<Budgets, 'bodyBytes' | 'unknownBodyBytes' | 'requests'>;
   limits: LimitSettings;
   clientAddress: ClientAddress;
-  counts: Pick<LimitedCounts, 'add'>;
+  counts: Pick<UnrecordedCounts, 'addLimited'>;
   log: Log;
   /** ms since 1970 */
   now: () => number;
@@ -86,7 +81,7 @@ export class Admission {
   limited(source: Source): HttpResponse | undefined {
     const waitMs = this.#limits.waitMs(source, this.parts.now());
     if (waitMs === 0) return undefined;
-    this.parts.counts.add(source.id);
+    this.parts.counts.addLimited(source.id);
     if (this.#mayLog(source.id)) this.parts.log.warn({ source: source.id }, 'source.limited');
     return rateLimited(waitMs);
   }
@@ -147,7 +142,7 @@ export class Admission {
   }
 
   #rateLimited(req: IncomingMessage): HttpResponse {
-    this.parts.counts.add(undefined);
+    this.parts.counts.addLimited(undefined);
     return rateLimited(this.#refused.waitMs(this.#address(req), this.parts.now()));
   }
 

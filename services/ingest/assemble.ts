@@ -9,9 +9,10 @@ import { createBodyReader } from './read-body';
 import { type Budgets, Admission } from './admission';
 import { createRequestHandler } from './handle-request';
 import { LargeBodies } from './large-bodies';
-import { LimitedCounts, type LimitSettings } from './rate-limits';
+import { type LimitSettings } from './rate-limits';
 import { type IngestServer, startServer } from './server';
 import { createStore } from './store-messages';
+import { UnrecordedCounts } from './unrecorded-counts';
 
 /** Assembles ingest from its parts, between `config` and the producer. */
 
@@ -72,7 +73,7 @@ export async function startIngest(options: IngestOptions): Promise<IngestServer>
   const { responseDeadlineMs = RESPONSE_DEADLINE_MS } = options;
   const { now = Date.now, largeBodies = new LargeBodies() } = options;
   const sources = createSources({ config, log, now });
-  const counts = new LimitedCounts(producer, log);
+  const counts = new UnrecordedCounts(producer, log);
   const clientAddress = options.clientAddress ?? createClientAddress([]);
   const admission = new Admission({ budgets, limits, clientAddress, counts, log, now });
   const store = createStore({ producer, counts, log, responseDeadlineMs });

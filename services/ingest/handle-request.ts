@@ -2,8 +2,9 @@ import { type IncomingMessage } from 'node:http';
 import { validateCalls, parseBody } from './calls/validate-request';
 import { type Source } from '../../shared/model/config';
 import { type ConfigReader } from '../../shared/config/types';
-import { isFault, type ParsedRequest, type RequestFault } from './calls/parse-batch';
+import { isFault, NO_FAULTS, type ParsedRequest, type RequestFault } from './calls/parse-batch';
 import { type CallType } from '../../shared/model/message';
+import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { type HttpResponse, badRequest, refusal, refusalMessage, success } from './responses';
 import { namedKey, type Sources } from './write-key';
@@ -16,6 +17,8 @@ import { LARGE_BODY_BYTES, type LargeBodies } from './large-bodies';
 import {
   countByCode,
   type CountedFault,
+  faultOfRefused,
+  KAFKA_REFUSED,
   type LostBody,
   refusedRecord,
   rejectedRecords,
@@ -26,8 +29,9 @@ import { withSource } from './with-source';
 
 /**
  * Handles a request and returns its response. It reports success only after Kafka acknowledged
- * every record of the request: its messages and its rejected calls; rejected calls are lost only if
- * Kafka refuses their topic.
+ * every record of the request: its messages and its rejected calls. A call whose record Kafka refuses
+ * for good is rejected too, because its client would send it again and again, with all others of its
+ * batch. Rejected calls are lost only if Kafka refuses their topic.
  *
  * The checks are ordered by cost: the write key if it is named before the body, then the limits,
  * the body, its shape, and its calls. The handler holds neither the body nor parsed values while it
@@ -64,12 +68,18 @@ export type RequestHandler = (received: Received) => Promise<HttpResponse | 'gon
 
 /** Accepted and rejected calls that are not stored yet. */
 interface Prepared {
+  source: Source;
   messages: OutRecord[];
+  /** of each message: which call of the request it is */
+  indexes: readonly number[];
+  rejectedCalls: readonly RejectedCall[];
   rejectedRecords: OutRecord[];
   /** what is not accepted */
   rejected: readonly Pick<CountedFault, 'code' | 'count'>[];
   /** the response once all is stored */
   response: HttpResponse;
+  /** ms since 1970 */
+  receivedAtMs: number;
   receivedSteadyMs: number;
 }
 
@@ -82,7 +92,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
       const limited = named && parts.admission.limited(named);
       const prepared = limited ?? (await prepare(parts, { ...received, key }, named));
       return isPrepared(prepared)
-        ? storePrepared(parts.store, prepared, { req, route: received.route, startedAt })
+        ? storePrepared(parts, prepared, { req, route: received.route, startedAt })
         : prepared;
     });
   };
@@ -90,29 +100,48 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
 
 /** Returns the response: success once all is stored, a refusal at once. */
 async function storePrepared(
-  store: Store,
+  parts: RequestHandlerParts,
   prepared: Prepared,
   from: { req: IncomingMessage; route: string; startedAt: number },
 ): Promise<HttpResponse> {
   const { messages, rejected, rejectedRecords, response, receivedSteadyMs } = prepared;
   const storingAt = performance.now();
-  const storing = store({
-    messages,
-    rejected: {
-      records: rejectedRecords,
-      calls: rejected.reduce((sum, { count }) => sum + count, 0),
-    },
-    receivedSteadyMs,
-  }).then((failed) => {
-    watchStored({ records: messages, rejected, failed, storingAt, from });
-    return failed;
-  });
+  const storing = parts
+    .store({ messages, rejected: rejectedRecords, receivedSteadyMs })
+    .then((result) => {
+      const { failed, refused } = result;
+      watchStored({ records: messages, refused: refused.size, rejected, failed, storingAt, from });
+      return result;
+    });
   // A body that cannot be read stays refused while Kafka is away: it would not be better later. Until
   // the answer, its rest is not discarded.
   if (response.status >= 400) return response;
-  const failed = await storing;
-  return failed ? refusal(failed) : response;
+  const { failed, refused } = await storing;
+  if (failed) return refusal(failed);
+  return refused.size === 0 ? response : rejectRefused(parts, prepared, [...refused.keys()]);
 }
+
+/** Rejects messages that Kafka refuses for good. @param refused their indexes */
+async function rejectRefused(
+  { admission, store }: RequestHandlerParts,
+  prepared: Prepared,
+  refused: readonly number[],
+): Promise<HttpResponse> {
+  const { source, messages, indexes, rejectedCalls, receivedAtMs, receivedSteadyMs } = prepared;
+  const faults = refused.map((i) => faultOfRefused(messages[i]));
+  const records = rejectedRecords(faults, NOT_PARSED, {
+    source: source.id,
+    atMs: receivedAtMs,
+    oneByOne: admission.takeRejected(source, faults.length),
+    key: undefined,
+  });
+  const { failed } = await store({ messages: [], rejected: finish(records), receivedSteadyMs });
+  if (failed) return refusal(failed);
+  const calls = refused.map((i): RejectedCall => ({ index: indexes[i] ?? 0, ...KAFKA_REFUSED }));
+  return success([...rejectedCalls, ...calls].sort((a, b) => a.index - b.index));
+}
+
+const NOT_PARSED = { calls: [], faults: NO_FAULTS };
 
 function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepared {
   return typeof result === 'object' && 'messages' in result;
@@ -293,7 +322,10 @@ function* accept(
   });
   const faults = [...rejected, ...parsed.lost];
   return {
+    source,
     messages,
+    indexes: accepted.map(({ index }) => index),
+    rejectedCalls: rejected,
     rejectedRecords: yield* rejectedRecords(faults, parsed, {
       source: source.id,
       atMs: receivedAtMs,
@@ -302,6 +334,7 @@ function* accept(
     }),
     rejected: countByCode(faults),
     response: success(rejected),
+    receivedAtMs,
     receivedSteadyMs,
   };
 }
@@ -367,7 +400,10 @@ function lose(
   const { code, calls, bytes } = lost;
   const response = admission.faulty(req, lost.response, { source, calls, bytes });
   return {
+    source,
     messages: [],
+    indexes: [],
+    rejectedCalls: [],
     rejectedRecords: [
       refusedRecord(lost, {
         source: source.id,
@@ -377,6 +413,7 @@ function lose(
     ],
     rejected: [{ code, count: calls }],
     response,
+    receivedAtMs,
     receivedSteadyMs,
   };
 }

@@ -1,15 +1,9 @@
 import { MAX_ENTRIES, type Source } from '../../shared/model/config';
 import { type BucketRate, TokenBuckets } from '../../shared/runtime/load-limits';
-import { messageOf } from '../../shared/runtime/errors';
-import { limitedRecord } from '../../shared/model/rejected-calls';
-import { type BatchProducer } from '../../shared/kafka/port';
-import { LIMITED } from '../../shared/kafka/topics';
-import { metrics } from '../../shared/telemetry/metrics';
-import { type Log } from '../../shared/telemetry/log';
 
 /**
  * Limits the calls and bytes of each source, its rejected calls that are stored one by one, and the
- * refused requests of each address. Counts what is beyond the limits.
+ * refused requests of each address.
  */
 
 /** Default byte limit of a source, in bytes a second for each call a second. */
@@ -100,77 +94,5 @@ export class RefusedLimit {
   take(address: string, nowMs: number): void {
     if (this.waitMs(address, nowMs) > MAX_WAIT_MS) return;
     this.#buckets.take(address, 1, REFUSED, nowMs);
-  }
-}
-
-const WRITE_EVERY_MS = 1_000;
-
-const limited = metrics.counter({
-  name: 'waypost.requests.limited',
-  help:
-    'Requests answered with 429: the source is over its limit, or the address had too many ' +
-    'refusals.',
-  labels: { reason: '`source`, `address`' },
-});
-const bySource = limited.of({ reason: 'source' });
-const byAddress = limited.of({ reason: 'address' });
-
-/**
- * Counts the requests answered with 429, by source, and the rejected calls without a record of their
- * own. Writes the counts to `messages.limited` for control: at most one record a second.
- */
-export class LimitedCounts {
-  #requests = new Map<string, number>();
-  #rejected = 0;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(
-    private readonly producer: Pick<BatchProducer, 'send'>,
-    private readonly log: Log,
-  ) {}
-
-  /** @param source undefined if the address was limited */
-  add(source: string | undefined): void {
-    if (source === undefined) {
-      byAddress.value++;
-      return;
-    }
-    bySource.value++;
-    this.#requests.set(source, (this.#requests.get(source) ?? 0) + 1);
-    this.#writeSoon();
-  }
-
-  /** @param calls rejected calls, beyond one for each record that is stored */
-  addRejected(calls: number): void {
-    if (calls === 0) return;
-    this.#rejected += calls;
-    this.#writeSoon();
-  }
-
-  #writeSoon(): void {
-    this.#timer ??= setTimeout(() => void this.#write(), WRITE_EVERY_MS).unref();
-  }
-
-  /** Writes the remaining counts. */
-  async stop(): Promise<void> {
-    if (this.#timer === undefined) return;
-    clearTimeout(this.#timer);
-    await this.#write();
-  }
-
-  /** Drops counts that Kafka does not store: they are for charts, and nothing may wait for them. */
-  async #write(): Promise<void> {
-    const counts = {
-      sources: this.#requests,
-      rejected: this.#rejected,
-    };
-    this.#requests = new Map();
-    this.#rejected = 0;
-    this.#timer = undefined;
-    try {
-      await this.producer.send([{ topic: LIMITED, key: null, ...limitedRecord(counts) }]);
-    } catch (error) {
-      this.log.debug({ reason: messageOf(error) }, 'limited.not_written');
-    }
   }
 }

@@ -3,7 +3,11 @@ import { type OutRecord } from '../../shared/kafka/port';
 import { REJECTED } from '../../shared/kafka/topics';
 import { isJsonObject, type Json } from '../../shared/model/message';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
-import { type RejectedCall, type RejectedRecord } from '../../shared/model/rejected-calls';
+import {
+  type CallFault,
+  type RejectedCall,
+  type RejectedRecord,
+} from '../../shared/model/rejected-calls';
 import { type Excerpt, excerptOfText, withoutKey } from './calls/excerpt';
 import { type FoundFault, type ParsedRequest } from './calls/parse-batch';
 import { type Steps } from './calls/steps';
@@ -60,6 +64,19 @@ export function* rejectedRecords(
     records.push(outRecord(from, { ...counted, call: null }));
   }
   return records;
+}
+
+/** The fault of a call whose message Kafka refuses for good. */
+export const KAFKA_REFUSED: CallFault = {
+  code: 'kafka_refused',
+  message:
+    'Kafka refuses the record of the call for good, most often because it is larger than ' +
+    '`max.message.bytes` of the topic `messages`.',
+};
+
+/** @param message the record that Kafka refuses */
+export function faultOfRefused(message: OutRecord | undefined): FoundFault {
+  return { ...KAFKA_REFUSED, excerpt: () => excerptOfText(String(message?.value ?? '')) };
 }
 
 type Content = Pick<RejectedRecord, 'call' | 'truncated'>;

@@ -1,6 +1,7 @@
 import { withDeadline } from '../../shared/runtime/async';
 import { AppError, messageOf } from '../../shared/runtime/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
+import { type Refused, sendEach } from '../../shared/kafka/send-each';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
@@ -10,23 +11,32 @@ import { type Steps } from './calls/steps';
 import { messageHeaders, messageKey } from '../../shared/model/message';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
-import { type LimitedCounts } from './rate-limits';
+import { type UnrecordedCounts } from './unrecorded-counts';
 
 /** Makes the records of valid calls, and stores them with those of rejected calls. */
 
-/** Resolves to undefined once the records are stored, or to the reason why that is not certain. */
-export type Store = (toStore: ToStore) => Promise<RefusalCode | undefined>;
+/** Resolves once the records are stored, or once the response must be sent. */
+export type Store = (toStore: ToStore) => Promise<StoreResult>;
 
 interface ToStore {
   messages: OutRecord[];
   /**
-   * of rejected calls, and how many they stand for; dropped if Kafka refuses them, so that the valid
-   * calls need not wait for an ACL
+   * records of rejected calls: dropped if Kafka refuses them, so that the valid calls need not wait
+   * for an ACL
    */
-  rejected: { records: OutRecord[]; calls: number };
+  rejected: OutRecord[];
   /** by `performance.now()` */
   receivedSteadyMs: number;
 }
+
+export interface StoreResult {
+  /** the reason why it is not certain that all are stored */
+  failed: RefusalCode | undefined;
+  /** the messages that Kafka refuses for good, by their index: all others are stored */
+  refused: Refused;
+}
+
+const NONE: Refused = new Map();
 
 const dropped = metrics
   .counter({
@@ -39,7 +49,7 @@ const dropped = metrics
 
 export interface StoreParts {
   producer: BatchProducer;
-  counts: Pick<LimitedCounts, 'addRejected'>;
+  counts: Pick<UnrecordedCounts, 'addRejected'>;
   log: Log;
   /** from the end of the body to the response; clients are promised 5 s */
   responseDeadlineMs: number;
@@ -51,36 +61,50 @@ export function createStore(parts: StoreParts): Store {
   // Kafka may still store the records after `waitMs`. The client sends them again with the same
   // `messageId`, by which the router drops the second copy.
   const sendWithin = (records: OutRecord[], waitMs: number) =>
-    withDeadline(waitMs, producer.send(records));
-  const storeRejected = async ({ records, calls }: ToStore['rejected'], waitMs: number) => {
+    withDeadline(waitMs, sendEach(producer, records));
+  const drop = (records: readonly OutRecord[], reason: string) => {
+    const calls = callsOf(records);
+    dropped.value += calls;
+    if (mayLog('rejected')) log.warn({ calls, reason }, 'rejected.not_stored');
+  };
+  const storeRejected = async (records: OutRecord[], waitMs: number) => {
     try {
-      await sendWithin(records, waitMs);
-      counts.addRejected(calls - records.length);
+      const refused = await sendWithin(records, waitMs);
+      const [first] = refused.values();
+      if (first)
+        drop(
+          records.filter((_, i) => refused.has(i)),
+          first.message,
+        );
+      const stored = records.filter((_, i) => !refused.has(i));
+      counts.addRejected(callsOf(stored) - stored.length);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'kafka_refused') throw error;
-      dropped.value += calls;
-      if (mayLog('rejected')) log.warn({ calls, reason: error.message }, 'rejected.not_stored');
+      drop(records, error.message);
     }
   };
   return async ({ messages, rejected, receivedSteadyMs }) => {
     // The check of an unknown key has used up part of the time.
     const waitMs = parts.responseDeadlineMs - (performance.now() - receivedSteadyMs);
     try {
-      const writing = messages.length > 0 ? sendWithin(messages, waitMs) : undefined;
-      await (rejected.records.length > 0
-        ? Promise.all([writing, storeRejected(rejected, waitMs)])
-        : writing);
-      return undefined;
+      const writing = messages.length > 0 ? sendWithin(messages, waitMs) : NONE;
+      if (rejected.length > 0) await Promise.all([writing, storeRejected(rejected, waitMs)]);
+      return { failed: undefined, refused: await writing };
     } catch (error) {
       const code =
         error instanceof AppError && error.code === 'overloaded'
           ? 'overloaded'
           : 'kafka_unavailable';
-      const records = messages.length + rejected.records.length;
+      const records = messages.length + rejected.length;
       if (mayLog(code)) log.warn({ code, records, reason: messageOf(error) }, 'calls.not_stored');
-      return code;
+      return { failed: code, refused: NONE };
     }
   };
+}
+
+/** Returns how many rejected calls the records stand for. */
+function callsOf(records: readonly OutRecord[]): number {
+  return records.reduce((sum, { headers }) => sum + Number(headers?.count ?? 1), 0);
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   sendAttributes,
   type SpanLink,
 } from '../../shared/telemetry/trace';
+import { KAFKA_REFUSED } from './rejected-records';
 import { type RefusalCode } from './responses';
 
 /**
@@ -23,7 +24,7 @@ const accepted = metrics
   .of();
 const rejected = metrics.counter({
   name: 'waypost.messages.rejected',
-  help: 'Invalid calls.',
+  help: 'Calls that were not accepted.',
   labels: { reason: 'the code of the mistake' },
 });
 const notStored = metrics.counter({
@@ -37,7 +38,9 @@ for (const reason of ['overloaded', 'kafka_unavailable']) notStored.of({ reason 
 export interface Stored {
   /** records of its valid calls */
   records: readonly OutRecord[];
-  /** what was not accepted; `count` calls each */
+  /** how many of them Kafka refuses for good */
+  refused: number;
+  /** what was not valid; `count` calls each */
   rejected: readonly { code: string; count: number }[];
   failed: RefusalCode | undefined;
   /** by `performance.now()` */
@@ -54,8 +57,9 @@ interface RequestStart {
 
 export function watchStored(stored: Stored): void {
   const messages = stored.records;
-  if (stored.failed === undefined) accepted.value += messages.length;
+  if (stored.failed === undefined) accepted.value += messages.length - stored.refused;
   else notStored.of({ reason: stored.failed }).value += messages.length;
+  if (stored.refused > 0) rejected.of({ reason: KAFKA_REFUSED.code }).value += stored.refused;
   for (const { code, count } of stored.rejected) rejected.of({ reason: code }).value += count;
   const traced = messages.filter(({ headers }) => isTraced(headers?.traceparent ?? ''));
   if (traced.length > 0) trace(stored, messages.length, traced);

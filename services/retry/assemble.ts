@@ -91,7 +91,7 @@ export async function startRetry(options: RetryOptions): Promise<void> {
     },
   });
   await tiers.start();
-  onStop((deadlineMs) => tiers.stop(deadlineMs - COPIES_MS - LEAVING_MS));
+  onStop((leftMs) => tiers.stop(leftMs - LEAVING_MS));
   // Stops run in reverse: recalls stop first, so that no copy is under way when the partitions are
   // given up.
   onStop(() => recalls.stop(COPIES_MS));

@@ -183,12 +183,16 @@ export class Requeuer {
 
   /**
    * Ends a delivery whose record Kafka refuses for good (the producer logs it), so that it holds up
-   * no commit. A record that is not readable stays in its tier.
+   * no commit. A record that cannot be read, or whose end is refused too, stays in its tier for the
+   * next owner of the partition.
    */
   #endRefused(record: OpenRecord, headers: Record<string, string>, key: string | null): void {
     const { producer } = this.options;
     const decoded = decodeDelivery(headers);
-    if (decoded.kind !== 'delivery') return;
+    if (decoded.kind !== 'delivery') {
+      record.defer();
+      return;
+    }
     const { topic, partition, offset } = record;
     const ended = tooLargeRecords(
       decoded.delivery,
@@ -201,7 +205,9 @@ export class Requeuer {
         record.done();
         this.#room.resumeAtHalf();
       },
-      () => undefined,
+      (error: unknown) => {
+        if (isRefused(error)) record.defer();
+      },
     );
   }
 }

@@ -50,9 +50,10 @@ export class TierReader {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
+    const until = performance.now() + deadlineMs;
     // Without Kafka, it may last for longer than this process.
-    await withTimeout(HAND_OVER_MS, this.#polling);
-    await this.#consumption?.stop(deadlineMs - HAND_OVER_MS);
+    await withTimeout(Math.min(HAND_OVER_MS, deadlineMs / 2), this.#polling);
+    await this.#consumption?.stop(until - performance.now());
   }
 
   #pollLater(ms: number): void {

@@ -12,6 +12,7 @@ import {
   type Restart,
   type DispatchResult,
 } from '../../shared/kafka/port';
+import { allSent } from '../../shared/kafka/send-each';
 import { type Log } from '../../shared/telemetry/log';
 import {
   decide,
@@ -311,7 +312,7 @@ export class Router {
     const [first, ...others] = output;
     return first && others.length === 0
       ? this.#writeOne(record, first)
-      : allWritten(output.map((each) => this.#writeOne(record, each)));
+      : allSent(output.map((each) => this.#writeOne(record, each)));
   }
 
   /** Ends a delivery that Kafka refuses for good. */
@@ -343,18 +344,23 @@ export class Router {
   }
 
   #reject(record: OpenRecord, what: SetAside, reason: string): void {
+    const { producer, now, log } = this.options;
     const { partition, offset } = record;
     this.counts.rejected++;
-    this.options.log.warn({ partition, offset, reason }, 'message.rejected');
-    const append = this.options.producer.send([
-      rejectedRecord(record, what, { reason, nowMs: this.options.now() }),
-    ]);
-    // If the stopping producer or Kafka refuses, the record stays open.
-    append
-      .then(() => this.#finish(record))
+    log.warn({ partition, offset, reason }, 'message.rejected');
+    const write = (part: SetAside) =>
+      producer.send([rejectedRecord(record, part, { reason, nowMs: now() })]);
+    write(what)
       .catch((error: unknown) => {
-        this.options.log.warn({ partition, offset, reason: messageOf(error) }, 'message.left_open');
-      });
+        if (!isRefused(error)) throw error;
+        return write({ ...what, value: null });
+      })
+      .then(
+        () => this.#finish(record),
+        // A stopping producer refuses: the record stays open.
+        (error: unknown) =>
+          log.warn({ partition, offset, reason: messageOf(error) }, 'message.left_open'),
+      );
   }
 
   #finish(record: OpenRecord): void {
@@ -368,15 +374,6 @@ function incomingOf(record: OpenRecord, head: MessageHeaders): Incoming {
   const ref = messageRef(head.sourceId, head.messageId, record.partition, record.offset);
   const { key, value } = record;
   return { record, head, key, value, ref, bytes: OVERHEAD_BYTES + (value?.length ?? 0) };
-}
-
-/** Waits for all of them. @throws a retriable error if there is one: then nothing is final */
-async function allWritten(writes: readonly Promise<void>[]): Promise<void> {
-  const errors: unknown[] = [];
-  for (const write of await Promise.allSettled(writes)) {
-    if (write.status === 'rejected') errors.push(write.reason);
-  }
-  if (errors.length > 0) throw errors.find(isRetriable) ?? errors[0];
 }
 
 function setAside({ head, value }: Incoming): SetAside {

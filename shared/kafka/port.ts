@@ -174,6 +174,8 @@ export interface Restart {
   topic: string;
   partition: number;
   from: number;
+  /** true: its log was cut; false: another member had it since its last assignment here */
+  wasCut: boolean;
 }
 
 /**

@@ -43,6 +43,8 @@ export type CallFaultCode =
   | 'too_many_calls'
   /** with it the messages of the request would be larger than they may be together */
   | 'merged_too_large'
+  /** Kafka refuses its record for good: it is larger than the topic takes, as a rule */
+  | 'kafka_refused'
   /** `context` or `integrations` of its envelope is not an object */
   | 'invalid_envelope'
   /** `context` and `integrations` of its envelope are too large */

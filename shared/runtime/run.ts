@@ -38,7 +38,7 @@ export interface ServiceContext {
   readonly openDeletions: () => Promise<FollowedDeletions>;
   /**
    * Registers a part to be stopped. The part that was opened last stops first, and each has stopped
-   * before the next. `deadlineMs` is the time for all parts.
+   * before the next. `leftMs` is the time for the part and for those that stop after it.
    */
   readonly onStop: (stop: Stop) => void;
   /**
@@ -48,7 +48,7 @@ export interface ServiceContext {
   readonly stopWithin: (neededMs: () => number) => void;
 }
 
-type Stop = (deadlineMs: number) => unknown;
+type Stop = (leftMs: number) => unknown;
 
 let sharedProcess: HostProcess | undefined;
 
@@ -161,7 +161,8 @@ export function createContext(parts: ContextParts): OpenContext {
     },
     stop: async (deadlineMs) => {
       if (health) health.stopping = true;
-      for (const stop of stops.reverse()) await stop(deadlineMs);
+      const until = performance.now() + deadlineMs;
+      for (const stop of stops.reverse()) await stop(Math.max(0, until - performance.now()));
     },
   };
 }

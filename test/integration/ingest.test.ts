@@ -1,6 +1,8 @@
+import { Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { eventually, Final } from '../support/eventually';
 import { aSource } from '../support/fakes';
 import { type IngestProcess, startIngestProcess } from '../support/ingest-process';
+import { limitRecords } from '../support/limit-records';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { aWriteKey } from '../support/write-key';
 
@@ -133,6 +135,45 @@ test('a batch with the maximum number of calls is stored', async () => {
   expect(answer).toMatchObject({ status: 200, body: { success: true } });
   const seen = idsOf(await read('messages')).filter((id) => id.startsWith('full-'));
   expect(seen).toHaveLength(2_500);
+});
+
+test('a call that is larger than the topic takes costs no other call of its batch', async () => {
+  const brokers = [process.env.KAFKA_BROKERS!];
+  const admin = new KafkaJs({ brokers, logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  await limitRecords(admin, `${ingest.prefix}messages`, 4_000);
+  await admin.disconnect();
+  const large = (messageId: string) => ({
+    ...track,
+    messageId,
+    properties: { pad: 'x'.repeat(4_000) },
+  });
+  // The broker learns the new limit a moment later.
+  await eventually(async () =>
+    expect(await ingest.post('key-1', '/v1/t', large('first'))).toMatchObject({
+      status: 200,
+      body: { success: true, rejected: [{ index: 0, code: 'kafka_refused' }] },
+    }),
+  );
+  const ids = Array.from({ length: 40 }, (_, i) => `small-${i}`);
+  const small = ids.map((messageId) => ({ ...track, messageId }));
+  const batch = [...small.slice(0, 20), large('second'), ...small.slice(20)];
+  const [answer, neighbour] = await Promise.all([
+    ingest.post('key-1', '/v1/batch', { batch }),
+    ingest.post('key-1', '/v1/t', { ...track, messageId: 'small-neighbour' }),
+  ]);
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { success: true, rejected: [{ index: 20, code: 'kafka_refused' }] },
+  });
+  expect(neighbour).toMatchObject({ status: 200, body: { success: true } });
+  const stored = idsOf(await read('messages'));
+  expect([...ids, 'small-neighbour'].filter((id) => !stored.includes(id))).toEqual([]);
+  expect(stored).not.toContain('second');
+  const rejected = (await read('messages.rejected')).map(({ value }) => JSON.stringify(value));
+  expect(rejected.some((text) => text.includes('kafka_refused') && text.includes('second'))).toBe(
+    true,
+  );
 });
 
 test('ingest answers pending requests after SIGTERM and exits with 0', async () => {

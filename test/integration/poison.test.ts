@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Admin, ConfigResourceTypes, Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { connectKafka } from '../../shared/kafka/client/client';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
@@ -11,6 +11,7 @@ import { type PostgresServer, postgresServer } from '../support/database';
 import { anEvent } from '../support/events';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
+import { limitRecords } from '../support/limit-records';
 import { startService } from '../support/service';
 import { type Sink, startSink } from '../../tools/harness/sink';
 import { type Json, type Source } from '../../tools/harness/api';
@@ -358,20 +359,7 @@ describe.each(['PGlite', 'PostgreSQL'])('with a history in %s', (database) => {
 
   test('a profile that Kafka refuses stays unchanged, and the others are written', async () => {
     const topic = `${stage.system.prefix}${PROFILES}`;
-    const limitTo = (bytes: number) =>
-      stage.admin.alterConfigs({
-        validateOnly: false,
-        resources: [
-          {
-            type: ConfigResourceTypes.TOPIC,
-            name: topic,
-            configEntries: [
-              { name: 'max.message.bytes', value: String(bytes) },
-              { name: 'cleanup.policy', value: 'compact' },
-            ],
-          },
-        ],
-      });
+    const limitTo = (bytes: number) => limitRecords(stage.admin, topic, bytes, 'compact');
     expect(await call({ type: 'identify', userId: 'refused', traits: { plan: 'pro' } })).toBe(200);
     await isMember('refused');
     await limitTo(20_000);

@@ -13,6 +13,8 @@ import { FORMAT } from '../../shared/model/record-format';
 export interface IngestProcess {
   process: Supervised;
   kafka: Kafka;
+  /** of its topics */
+  prefix: string;
   url: string;
   /** the reasons of `/readyz`; undefined if it does not answer */
   notReady(): Promise<string[] | undefined>;
@@ -36,9 +38,10 @@ export async function startIngestProcess(
   { more = {}, within = [] }: { more?: Record<string, string>; within?: readonly string[] } = {},
 ): Promise<IngestProcess> {
   const [port, healthPort] = await freePorts(2);
+  const prefix = `ingest-${randomUUID().slice(0, 8)}.`;
   const env = {
     KAFKA_BROKERS: brokers,
-    WAYPOST_TOPIC_PREFIX: `ingest-${randomUUID().slice(0, 8)}.`,
+    WAYPOST_TOPIC_PREFIX: prefix,
     WAYPOST_PARTITIONS: '3',
     WAYPOST_REPLICATION: '1',
     WAYPOST_HOST: '127.0.0.1',
@@ -54,6 +57,7 @@ export async function startIngestProcess(
   return {
     process: ingest,
     kafka,
+    prefix,
     url: `http://127.0.0.1:${port!}`,
     notReady: ingest.notReady,
     addSources: (...sources) => writeSources(kafka, sources),

@@ -25,7 +25,7 @@ const SERVICES: readonly [title: string, declare: () => Promise<unknown>][] = [
       const { observeServer } = await import('../../shared/telemetry/http-server');
       observeServer();
       await import('../../services/ingest/telemetry');
-      await import('../../services/ingest/rate-limits');
+      await import('../../services/ingest/unrecorded-counts');
       await import('../../services/ingest/store-messages');
     },
   ],

@@ -94,7 +94,7 @@ export class Cluster {
     const logs = this.#logsOf(group, partition);
     // It may have had the partition before, and a cut may have come since.
     for (const log of logs) {
-      owner.restarted({ topic: log.topic, partition, from: log.position });
+      owner.restarted({ topic: log.topic, partition, from: log.position, wasCut: false });
     }
     owner.take(partition, logs);
   }
@@ -129,7 +129,7 @@ export class Cluster {
     const name = topics[topic % topics.length] ?? '';
     const from = this.#log(name, partition).cut(most);
     const group = groups.find((each) => each.topics.includes(name));
-    group?.owners.get(partition)?.restarted({ topic: name, partition, from });
+    group?.owners.get(partition)?.restarted({ topic: name, partition, from, wasCut: true });
   }
 
   /** Returns the records of a destination that wait in tiers. */

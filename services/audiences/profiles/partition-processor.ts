@@ -3,6 +3,7 @@ import {
   type DispatchResult,
   type Kafka,
   type OpenRecord,
+  type Restart,
 } from '../../../shared/kafka/port';
 import { isBehind } from '../../../shared/kafka/record-name';
 import { retryingReads } from '../../../shared/kafka/scan';
@@ -111,8 +112,10 @@ export class PartitionProcessor {
    * Goes on where the partition begins anew: from this offset on the log holds other records, or the
    * same ones come again.
    */
-  onRestart(from: number): void {
+  onRestart({ from, wasCut }: Pick<Restart, 'from' | 'wasCut'>): void {
     this.#queue.dropFrom(from);
+    // The store was opened after the assignment, and has what another process wrote before.
+    if (!wasCut) return;
     this.#reopens = true;
     this.#wake();
   }

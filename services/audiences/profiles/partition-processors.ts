@@ -50,9 +50,10 @@ export class PartitionProcessors implements RebalanceListener {
   }
 
   /** Call before the first record of a partition that begins anew. */
-  onRestart({ partition, from }: Restart): void {
+  onRestart(restart: Restart): void {
+    const { partition } = restart;
     const processor = this.#processors.get(partition) ?? this.#closing.get(partition)?.processor;
-    processor?.onRestart(from);
+    processor?.onRestart(restart);
   }
 
   *[Symbol.iterator](): Iterator<[number, PartitionProcessor]> {

@@ -2,8 +2,9 @@ import { stringifyJson } from '../../../shared/json/json';
 import { hash } from 'node:crypto';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
-import { AppError, isRefused, messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
+import { AppError, messageOf, requireKnownFormat } from '../../../shared/runtime/errors';
 import { type BatchProducer, type InRecord, type OutRecord } from '../../../shared/kafka/port';
+import { type Refused, sendEach } from '../../../shared/kafka/send-each';
 import { MESSAGES, PROFILE_EVENTS, PROFILES } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { newTraceparent } from '../../../shared/telemetry/trace';
@@ -131,13 +132,13 @@ export async function writeStep(step: Step, writing: Writing): Promise<Written> 
   const { partition, before } = writing;
   const moves = moveRecords(step);
   const stuck = await refused(moves, writing);
-  const from = new Set([...stuck].map((i) => step.moves[i]?.from ?? ''));
+  const from = new Set([...stuck.keys()].map((i) => step.moves[i]?.from ?? ''));
   let current = from.size === 0 ? step : without(step, from, (user) => before(user) ?? null);
   const again = new Set<string>();
   for (;;) {
     const users = [...current.profiles.keys()];
     const records = changelogRecords(current, partition);
-    const bad = [...(await refused(records, writing))].map((i) => users[i]);
+    const bad = [...(await refused(records, writing)).keys()].map((i) => users[i]);
     if (bad.length === 0) return { step: current, records: records.length };
     // The last record is the state. It is small, so Kafka refuses all records at present.
     if (bad.includes(undefined)) throw new AppError('kafka_unavailable', NOTHING_TAKEN);
@@ -155,30 +156,14 @@ const NOTHING_TAKEN =
   'Kafka refuses every record of topic profiles; look at its log, its limits and the ACLs ' +
   'of the topic';
 
-/** Sends records. @returns the indexes of permanently refused ones; the others are written */
+/** Sends records. @returns the permanently refused ones, by their index; the others are written */
 export async function refused(
   records: OutRecord[],
   { producer, onRefused }: Omit<Writing, 'partition' | 'before'>,
-) {
-  const places = new Set<number>();
-  try {
-    await producer.send(records);
-    return places;
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-  }
-  // The error does not name the record, so each is sent alone. A record that is written twice does
-  // no harm.
-  for (const [i, record] of records.entries()) {
-    try {
-      await producer.send([record]);
-    } catch (error) {
-      if (!isRefused(error)) throw error;
-      places.add(i);
-      onRefused(error, record.value?.length ?? 0);
-    }
-  }
-  return places;
+): Promise<Refused> {
+  const found = await sendEach(producer, records);
+  for (const [i, error] of found) onRefused(error, records[i]?.value?.length ?? 0);
+  return found;
 }
 
 /** Returns the step with other, marked profiles of some users, and without their messages. */

@@ -5,6 +5,7 @@ import { ALERTS_ID } from '../../../shared/model/config';
 import { sleep } from '../../../shared/runtime/async';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
+import { sendEach } from '../../../shared/kafka/send-each';
 import { ATTEMPTS } from '../../../shared/kafka/topics';
 import { newTraceparent } from '../../../shared/telemetry/trace';
 import { type Log } from '../../../shared/telemetry/log';
@@ -315,7 +316,7 @@ export class Alerts {
   }
 
   async #send(): Promise<void> {
-    const { history, config, producer, encryptor, windowMs, now, steadyMs } = this.options;
+    const { history, config, producer, encryptor, windowMs, now, steadyMs, log } = this.options;
     if (!(await this.#leads())) return;
     const due = await history.ask((database) => dueNotices(database, MOST_AT_ONCE));
     if (due.length === 0) return;
@@ -325,21 +326,24 @@ export class Alerts {
     if (isAddressed(to)) {
       const nowMs = now().getTime();
       const channels = channelsOf(to, encryptor);
-      await producer.send(
-        due.flatMap((notice) =>
-          channels.flatMap(({ name, closed, body, holdsOpen }, i) => {
-            if (notice.closed && !holdsOpen) return [];
-            const made = {
-              nowMs,
-              windowMs,
-              closed,
-              body: body(notice),
-              traceparent: newTraceparent(),
-            };
-            return [alertRecord(notice, to, { ...made, channel: i === 0 ? undefined : name })];
-          }),
-        ),
+      const records = due.flatMap((notice) =>
+        channels.flatMap(({ name, closed, body, holdsOpen }, i) => {
+          if (notice.closed && !holdsOpen) return [];
+          const made = {
+            nowMs,
+            windowMs,
+            closed,
+            body: body(notice),
+            traceparent: newTraceparent(),
+          };
+          return [alertRecord(notice, to, { ...made, channel: i === 0 ? undefined : name })];
+        }),
       );
+      // One that would be sent again for ever would hold up all later ones.
+      for (const [i, error] of await sendEach(producer, records)) {
+        const delivery = records[i]?.headers?.delivery;
+        log.error({ delivery, reason: messageOf(error) }, 'alert.refused');
+      }
     }
     const settled = isAddressed(to) ? 'sent' : 'none';
     await history.ask((database) => settleAlerts(database, due, settled));

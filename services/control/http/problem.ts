@@ -1,6 +1,6 @@
 import { type ErrorRequestHandler, type Response } from 'express';
 import { defined } from '../../../shared/collections/defined';
-import { isRetriable } from '../../../shared/runtime/errors';
+import { AppError, isRetriable } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 
 /**
@@ -141,6 +141,10 @@ function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (isRetriable(error)) {
     return new Problem('unavailable', error.message, { headers: { 'Retry-After': '1' } });
+  }
+  // The same would be refused again, until an operator changes the limits of the topic.
+  if (error instanceof AppError && error.code === 'kafka_refused') {
+    return new Problem('conflict', error.message);
   }
   // Errors of Express and its body parser have a status; their texts may quote the body.
   switch (statusOf(error)) {

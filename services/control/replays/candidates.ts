@@ -26,6 +26,7 @@ import {
   renderFailedRecords,
 } from '../../../shared/render/render-failed';
 import { type RenderFailure, renderOnce } from '../../../shared/render/render-request';
+import { tooLargeRecords } from '../../../shared/render/too-large';
 import { requireKnownFormat } from '../../../shared/runtime/errors';
 import { type DeliveryRow } from '../history/delivery-row';
 import { type Try } from '../history/tries';
@@ -171,30 +172,27 @@ export function windowOf(
   return config.destination(destination)?.data.retry?.windowMs ?? windowMs;
 }
 
+export interface ReplayContext {
+  nowMs: number;
+  windowMs: number;
+  job?: string;
+  /** hashes of the URLs that do not get it again */
+  closed?: string[];
+}
+
 /**
  * Returns the same delivery with its own window, and the event of the replay; or another dead
  * letter if it cannot be rendered. The record goes to the topic of due
  * retries, so that it does not delay new deliveries.
  */
 export function replayRecords(
-  { delivery, key, content, record }: Candidate,
+  candidate: Candidate,
   replay: number,
-  {
-    nowMs,
-    windowMs,
-    job,
-    closed = [],
-  }: { nowMs: number; windowMs: number; job?: string; closed?: string[] },
+  made: ReplayContext,
 ): OutRecord[] {
-  const { halved, notBefore, due, final, reason, recalled, error, test, ...rest } = delivery;
-  const again: Delivery = {
-    ...rest,
-    attempt: 0,
-    hop: 0,
-    replay,
-    closed,
-    expiresAt: nowMs + windowMs,
-  };
+  const { key, content, record } = candidate;
+  const { nowMs, job } = made;
+  const again = deliveryAgain(candidate, replay, made);
   if ('field' in content) {
     return renderFailedRecords({ delivery: again, key, failure: content }, record, nowMs);
   }
@@ -218,6 +216,36 @@ export function replayRecords(
       headers: { ...encodeDelivery(again), ...defined({ job }) },
     },
   ];
+}
+
+/**
+ * Returns the records that end a replay whose record Kafka refuses for good: with its event alone it
+ * would seem under way.
+ */
+export function refusedReplayRecords(
+  candidate: Candidate,
+  replay: number,
+  made: ReplayContext,
+): OutRecord[] {
+  const { key, record } = candidate;
+  const again = deliveryAgain(candidate, replay, made);
+  return tooLargeRecords(again, { ...record, key }, made.nowMs);
+}
+
+function deliveryAgain(
+  { delivery }: Candidate,
+  replay: number,
+  { nowMs, windowMs, closed = [] }: ReplayContext,
+): Delivery {
+  const { halved, notBefore, due, final, reason, recalled, error, test, ...rest } = delivery;
+  return {
+    ...rest,
+    attempt: 0,
+    hop: 0,
+    replay,
+    closed,
+    expiresAt: nowMs + windowMs,
+  };
 }
 
 /**

@@ -1,11 +1,12 @@
 import { type Encryptor } from '../../../shared/config/encryption';
 import { closedUrls, urlHashes } from '../destinations/stored-webhook';
 import { type ConfigView } from '../../../shared/config/types';
-import { type BatchProducer, type Kafka } from '../../../shared/kafka/port';
+import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
 import { readPiece } from '../../../shared/kafka/scan';
+import { allSent } from '../../../shared/kafka/send-each';
 import { ATTEMPTS, DUE } from '../../../shared/kafka/topics';
 import { sleep } from '../../../shared/runtime/async';
-import { AppError, isRetriable, messageOf } from '../../../shared/runtime/errors';
+import { AppError, isRefused, isRetriable, messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
 import { type History } from '../history/history';
 import { Problem } from '../http/problem';
@@ -14,6 +15,7 @@ import {
   candidateOf,
   deliveredWebhooks,
   messageOfCandidate,
+  refusedReplayRecords,
   renderCandidate,
   replayNumber,
   replayRecords,
@@ -162,7 +164,7 @@ export class JobRun {
     announced: Unsaved['announced'],
   ): Promise<boolean> {
     const { leased, job } = this;
-    const { producer, config, now } = this.deps;
+    const { config, now } = this.deps;
     const windowMs = windowOf(config, job.scope.destination, this.deps.windowMs);
     const size = chunkOf(perSecondOf(job));
     for (let i = 0; i < chosen.length; i += size) {
@@ -174,14 +176,15 @@ export class JobRun {
       const sendable = await this.#rendered(fresh);
       await this.#rate.take(sendable.length, goOn);
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
-      const records = sendable.flatMap(({ candidate, replay, closed }) =>
-        replayRecords(candidate, replay, { ...context, closed }),
-      );
+      const made = sendable.map(({ candidate, replay, closed }) => ({
+        records: replayRecords(candidate, replay, { ...context, closed }),
+        refused: () => refusedReplayRecords(candidate, replay, { ...context, closed }),
+      }));
       // Between the look at the lease and the append nothing is awaited, and nothing computed: the
       // process may be stopped at any moment.
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
-      await producer.send(records);
+      await allSent(made.map(({ records, refused }) => this.#sendOne(records, refused)));
       // If the topic holds the message once more, the history decides about it again.
       for (const { candidate } of sendable) announced.delete(candidate.delivery.id);
       Object.assign(job, await this.#ends());
@@ -190,6 +193,21 @@ export class JobRun {
       await leased.save();
     }
     return true;
+  }
+
+  /** Sends one delivery. @param refused the records that end it if Kafka refuses it for good */
+  async #sendOne(records: OutRecord[], refused: () => OutRecord[]): Promise<void> {
+    const { leased } = this;
+    const { producer } = this.deps;
+    try {
+      await producer.send(records);
+      return;
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+    }
+    await leased.confirm();
+    if (!leased.maySend) throw new Problem('unavailable', 'The lease was renewed too late');
+    await producer.send(refused());
   }
 
   /** Returns the ends of the topics that it sends to, behind all that it has sent. */

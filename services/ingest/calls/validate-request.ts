@@ -63,6 +63,8 @@ export const MAX_MERGED_BYTES = 2 * 1024 * 1024;
 
 /** A message, and how its record holds it. */
 export interface AcceptedCall extends WrittenMessage {
+  /** counts the calls of the request from 0 */
+  index: number;
   message: Message;
   warnings: readonly EventWarning[];
 }
@@ -200,7 +202,7 @@ export function* validateCalls(
       if (!written || bytes > MAX_MERGED_BYTES) {
         rejected.push(rejectedCall(index, MERGED_TOO_LARGE));
       } else {
-        accepted.push({ message, warnings, ...written });
+        accepted.push({ index, message, warnings, ...written });
       }
     }
   }

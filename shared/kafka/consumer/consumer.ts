@@ -159,7 +159,7 @@ export class KafkaConsumption implements Consumption {
       // A topic that is made again is read from its first record.
       onMadeAgain: (partition, offsets) => this.#noteCut(partition, offsets, 0),
       onRestart: ({ topic, number: partition }, from) =>
-        options.onRestart?.({ topic, partition, from }),
+        options.onRestart?.({ topic, partition, from, wasCut: false }),
       log,
     });
     this.#fetcher = new Fetcher({
@@ -397,7 +397,7 @@ export class KafkaConsumption implements Consumption {
   #cut(cut: Partition, { offsets, from }: { offsets: number; from: number }): void {
     this.#noteCut(cut, offsets, cut.position.next);
     const { topic, number: partition } = cut;
-    this.options.onRestart?.({ topic, partition, from });
+    this.options.onRestart?.({ topic, partition, from, wasCut: true });
   }
 
   async #readCommitted(places: readonly TopicPartition[]): Promise<CommittedPartition[]> {

@@ -33,10 +33,12 @@ const KNOWN = new Map<number, ProduceError>([
   [20, { name: 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', fate: 'unsure' }],
   [29, { name: 'TOPIC_AUTHORIZATION_FAILED', fate: 'refused' }],
   [31, { name: 'CLUSTER_AUTHORIZATION_FAILED', fate: 'refused' }],
-  [32, { name: 'INVALID_TIMESTAMP', fate: 'record' }],
+  // A topic that keeps the client's time refuses all records of a machine whose clock is wrong.
+  [32, { name: 'INVALID_TIMESTAMP', fate: 'refused' }],
   [35, { name: 'UNSUPPORTED_VERSION', fate: 'refused' }],
-  [43, { name: 'UNSUPPORTED_FOR_MESSAGE_FORMAT', fate: 'record' }],
-  [44, { name: 'POLICY_VIOLATION', fate: 'record' }],
+  [43, { name: 'UNSUPPORTED_FOR_MESSAGE_FORMAT', fate: 'refused' }],
+  // Kafka itself never answers so; hosted brokers and proxies do, to throttle or stop a client.
+  [44, { name: 'POLICY_VIOLATION', fate: 'refused' }],
   [56, { name: 'KAFKA_STORAGE_ERROR', fate: 'unsure' }],
   [87, { name: 'INVALID_RECORD', fate: 'record' }],
 ]);
@@ -65,6 +67,7 @@ export const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['TOPIC_AUTHORIZATION_FAILED', 'allow the user of this service to write the topic'],
   ['CLUSTER_AUTHORIZATION_FAILED', 'allow the user of this service to write to the cluster'],
   ['UNKNOWN_TOPIC_OR_PARTITION', 'create the topic'],
+  ['INVALID_TIMESTAMP', 'set message.timestamp.type of the topic to LogAppendTime'],
 ]);
 
 const FIRST_PAUSE_MS = 50;

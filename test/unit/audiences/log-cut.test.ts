@@ -155,7 +155,7 @@ describe('a partition', () => {
       await offer(processor, old);
       memory.cut(EVENTS, 5);
       append(after);
-      processor.onRestart(5);
+      processor.onRestart({ from: 5, wasCut: true });
       await offer(processor, memory.records(EVENTS).slice(5));
       unblock();
       await eventually(() => expect(processor.queued).toBe(0));
@@ -169,7 +169,7 @@ describe('a partition', () => {
       await offer(processor, old);
       await eventually(() => expect(failedReads).toBeGreaterThan(0));
       append(after.slice(0, 2));
-      processor.onRestart(5);
+      processor.onRestart({ from: 5, wasCut: true });
       await consume(processor, 5);
       await eventually(() => expect(processor.snapshot?.next).toBe(7));
       expect(missing(processor, after.slice(0, 2))).toEqual([]);

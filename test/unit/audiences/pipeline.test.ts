@@ -91,12 +91,13 @@ test('values are of the time on which processes agree, as deletions are', async 
   }
 });
 
-test('what is left from a lost session is dropped if another process had the partition since', async () => {
+/** A pipeline whose consumer is played by the test. @param before awaited before each write */
+async function playedPipeline(before: () => Promise<void> = () => Promise.resolve()) {
   const path = mkdtempSync(join(tmpdir(), 'waypost-stores-'));
   const memory = memoryLog();
   let groups: ConsumeOptions[] = [];
-  let unblocked = Promise.resolve();
-  let waiting = 0;
+  const log = createLog('test', 'silent');
+  const info = jest.spyOn(log, 'info');
   const pipeline = await Pipeline.open({
     kafka: {
       ...memory.kafka,
@@ -105,9 +106,7 @@ test('what is left from a lost session is dropped if another process had the par
         return {
           ...producer,
           send: async (records) => {
-            waiting++;
-            await unblocked;
-            waiting--;
+            await before();
             await producer.send(records);
           },
         };
@@ -121,7 +120,7 @@ test('what is left from a lost session is dropped if another process had the par
     deletions: fakeDeletions(),
     path,
     definitions: () => new Definitions([]),
-    log: createLog('test', 'silent'),
+    log,
     onFatal: (error) => {
       throw error;
     },
@@ -129,22 +128,48 @@ test('what is left from a lost session is dropped if another process had the par
   const { rebalanceListener, onRecord, onRestart } = groups.find(({ topics }) =>
     topics.includes(PROFILE_EVENTS),
   )!;
-  const append = (users: string[]) =>
-    memory.append(
-      users.map((key) => ({
-        topic: PROFILE_EVENTS,
-        key,
-        ...encodeEvent(identify({ plan: 'pro' })),
-      })),
-    );
-  const offer = (from: number) => {
-    for (const record of memory.records(PROFILE_EVENTS).slice(from)) onRecord(copyOf(record));
+  return {
+    memory,
+    listener: rebalanceListener!,
+    onRestart: onRestart!,
+    append: (users: string[]) =>
+      memory.append(
+        users.map((key) => ({
+          topic: PROFILE_EVENTS,
+          key,
+          ...encodeEvent(identify({ plan: 'pro' })),
+        })),
+      ),
+    offer: (from: number) => {
+      for (const record of memory.records(PROFILE_EVENTS).slice(from)) onRecord(copyOf(record));
+    },
+    snapshot: () => [...pipeline.processors][0]?.[1].snapshot,
+    /** how often a store was opened */
+    openings: () =>
+      info.mock.calls.filter((call) => (call as unknown[]).includes('profiles.restored')).length,
+    close: async () => {
+      await pipeline.close(4_000);
+      rmSync(path, { recursive: true });
+    },
   };
-  const snapshot = () => [...pipeline.processors][0]?.[1].snapshot;
-  try {
-    rebalanceListener!.onAssigned(new Set([0]));
+}
+
+describe('what is left from a lost session, if another process had the partition since', () => {
+  /**
+   * Lets a process lose its session while it counts an event, with three events behind it. They are
+   * cut off the log, another process goes on, and gives the partition back.
+   */
+  async function givenBack() {
+    let unblocked = Promise.resolve();
+    let waiting = 0;
+    const played = await playedPipeline(async () => {
+      waiting++;
+      await unblocked;
+      waiting--;
+    });
+    const { memory, listener, append, offer, snapshot } = played;
+    listener.onAssigned(new Set([0]));
     await eventually(() => expect(snapshot()).toBeDefined());
-    // The session is lost during the step of the first event.
     let unblock = (): void => undefined;
     unblocked = new Promise((resolve) => (unblock = resolve));
     append(['first']);
@@ -152,22 +177,65 @@ test('what is left from a lost session is dropped if another process had the par
     await eventually(() => expect(waiting).toBe(1));
     append(['cut-1', 'cut-2', 'cut-3']);
     offer(1);
-    rebalanceListener!.onLost();
+    listener.onLost();
     unblock();
-    await eventually(() => expect(rebalanceListener!.isDraining(0)).toBe(false));
-
-    // Another process goes on after a cut, and gives the partition back.
+    await eventually(() => expect(listener.isDraining(0)).toBe(false));
     memory.cut(PROFILE_EVENTS, 1);
     append(['after']);
-    rebalanceListener!.onAssigned(new Set([0]));
-    onRestart?.({ topic: PROFILE_EVENTS, partition: 0, from: 1 });
-    offer(1);
-    await eventually(() => expect(snapshot()?.store.get('after')).toBeDefined());
-    expect(snapshot()?.next).toBe(2);
-    expect(snapshot()?.store.get('cut-3')).toBeUndefined();
+    listener.onAssigned(new Set([0]));
+    return played;
+  }
+
+  const RESTART = { topic: PROFILE_EVENTS, partition: 0, from: 1, wasCut: false };
+
+  test('it is dropped', async () => {
+    const { onRestart, offer, snapshot, close } = await givenBack();
+    try {
+      onRestart(RESTART);
+      offer(1);
+      await eventually(() => expect(snapshot()?.store.get('after')).toBeDefined());
+      expect(snapshot()?.next).toBe(2);
+      expect(snapshot()?.store.get('cut-3')).toBeUndefined();
+    } finally {
+      await close();
+    }
+  });
+
+  test('later events are counted, even if it was counted before that is known', async () => {
+    const { onRestart, append, offer, snapshot, close } = await givenBack();
+    try {
+      await eventually(() => expect(snapshot()?.next).toBe(4));
+      onRestart(RESTART);
+      append(['later']);
+      offer(1);
+      await eventually(() => expect(snapshot()?.store.get('later')).toBeDefined());
+    } finally {
+      await close();
+    }
+  });
+});
+
+test('the store of a partition that another process had is opened once', async () => {
+  const { listener, onRestart, append, offer, snapshot, openings, close } = await playedPipeline();
+  try {
+    listener.onAssigned(new Set([0]));
+    await eventually(() => expect(snapshot()).toBeDefined());
+    listener.onAssigned(new Set());
+    await eventually(() => expect(listener.isDraining(0)).toBe(false));
+    expect(openings()).toBe(1);
+
+    append(['returned']);
+    listener.onAssigned(new Set([0]));
+    onRestart({ topic: PROFILE_EVENTS, partition: 0, from: 0, wasCut: false });
+    offer(0);
+    await eventually(() => expect(snapshot()?.store.get('returned')).toBeDefined());
+    expect(openings()).toBe(2);
+
+    // It is compared with the log again once that was cut.
+    onRestart({ topic: PROFILE_EVENTS, partition: 0, from: 1, wasCut: true });
+    await eventually(() => expect(openings()).toBe(3));
   } finally {
-    await pipeline.close(4_000);
-    rmSync(path, { recursive: true });
+    await close();
   }
 });
 

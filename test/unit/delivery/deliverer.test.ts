@@ -1042,7 +1042,7 @@ describe('duplicate steps', () => {
   test('a step that was cut off the log is taken again', async () => {
     story = new Story(['/a']);
     await story.take({ id: 'dlv_x' });
-    story.deliverer.onRestart({ topic: 'webhooks', partition: 0, from: 0 });
+    story.deliverer.onRestart({ topic: 'webhooks', partition: 0, from: 0, wasCut: true });
     await story.take({ id: 'dlv_x' });
     await story.pass(GATHER_MS);
     expect([story.sent.length, story.deliverer.duplicatesDropped]).toEqual([2, 0]);

@@ -139,7 +139,7 @@ test('a stop waits for a while only for a copy that Kafka does not acknowledge',
 });
 
 describe('after a tier was cut', () => {
-  const CUT = { topic: TIER, partition: 0, from: 2 };
+  const CUT = { topic: TIER, partition: 0, from: 2, wasCut: true };
 
   test('a recall takes the records in the places of returned ones', async () => {
     const { recalls, request, holds, returnedTo, taken } = aTier();

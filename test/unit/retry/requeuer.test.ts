@@ -121,7 +121,7 @@ test('after a cut retry returns a step that was cut off', async () => {
   const returner = new Requeuer({ ...parts, producer });
   const step = { delivery: 'd', attempt: '1', hop: '1' };
   returner.onRecord(due(5, step, () => undefined));
-  returner.onRestart({ topic: 'webhooks.retry.10s', partition: 3, from: 4 });
+  returner.onRestart({ topic: 'webhooks.retry.10s', partition: 3, from: 4, wasCut: true });
   returner.onRecord(due(9, step, () => undefined));
   await new Promise(setImmediate);
   expect(producer.appends.flat()).toHaveLength(2);
@@ -162,6 +162,20 @@ test('a delivery whose record Kafka refuses for good ends dead without a body', 
     value: '',
     headers: { attempt: '2', reason: 'too_large' },
   });
+});
+
+test.each([
+  ['that cannot be read', { format: '9' }],
+  ['whose end Kafka refuses too', encodeDelivery(aDelivery())],
+])('a record %s holds up no hand-over if Kafka refuses it for good', async (_, headers) => {
+  const producer = recordingProducer();
+  producer.behave = () => Promise.reject(new AppError('kafka_refused', 'too large', false));
+  const returner = new Requeuer({ ...parts, producer });
+  const done = jest.fn();
+  const defer = jest.fn();
+  returner.onRecord({ ...due(1, headers, done), defer });
+  await new Promise(setImmediate);
+  expect([done.mock.calls.length, defer.mock.calls.length]).toEqual([0, 1]);
 });
 
 test.each([

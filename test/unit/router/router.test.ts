@@ -265,7 +265,7 @@ describe('Router', () => {
       give(5, { messageId: 'cut' });
       for (const { ack } of appends) ack();
       await settle();
-      router.onRestart({ topic: 'messages', partition: 3, from: 5 });
+      router.onRestart({ topic: 'messages', partition: 3, from: 5, wasCut: true });
       give(7, { messageId: 'cut' });
       give(8, { messageId: 'kept' });
       expect(earlier.forgotten).toEqual([3]);
@@ -387,6 +387,21 @@ describe('Router', () => {
         call: 'x'.repeat(4_096),
         truncated: true,
       });
+    });
+
+    test('it is rejected without its text if Kafka refuses that', async () => {
+      const { give, appends, done } = aRouter();
+      give(1, { value: 'x'.repeat(3_000) });
+      appends[0]!.fail(refused());
+      await settle();
+      expect(rejection(appends[1]!.records[0]!)).toMatchObject({
+        code: 'unreadable_message',
+        call: '',
+      });
+      expect(done).toEqual([]);
+      appends[1]!.ack();
+      await settle();
+      expect(done).toEqual([1]);
     });
 
     test('a record that makes routing throw is rejected alone', () => {

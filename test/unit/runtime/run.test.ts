@@ -1,3 +1,4 @@
+import { sleep } from '../../../shared/runtime/async';
 import { createContext } from '../../../shared/runtime/run';
 import { loadSettings } from '../../../shared/runtime/settings';
 import { createLog } from '../../../shared/telemetry/log';
@@ -18,25 +19,32 @@ const context = () =>
     },
   });
 
-test('a service stops its parts one by one, and the part opened last stops first', async () => {
-  const service = context();
-  const steps: string[] = [];
-  for (const part of ['producer', 'lanes', 'consumer']) {
-    service.onStop(async (deadlineMs) => {
-      steps.push(`${part} stops within ${String(deadlineMs)} ms`);
-      await Promise.resolve();
-      steps.push(`${part} has stopped`);
-    });
+test('a service stops its parts one by one, the last one first, in the time that is left', async () => {
+  jest.useFakeTimers();
+  try {
+    const service = context();
+    const steps: string[] = [];
+    for (const [part, tookMs] of Object.entries({ producer: 0, lanes: 600, consumer: 300 })) {
+      service.onStop(async (leftMs) => {
+        steps.push(`${part} stops within ${String(leftMs)} ms`);
+        await sleep(tookMs);
+        steps.push(`${part} has stopped`);
+      });
+    }
+    const stopped = service.stop(800);
+    await jest.advanceTimersByTimeAsync(1_000);
+    await stopped;
+    expect(steps).toEqual([
+      'consumer stops within 800 ms',
+      'consumer has stopped',
+      'lanes stops within 500 ms',
+      'lanes has stopped',
+      'producer stops within 0 ms',
+      'producer has stopped',
+    ]);
+  } finally {
+    jest.useRealTimers();
   }
-  await service.stop(800);
-  expect(steps).toEqual([
-    'consumer stops within 800 ms',
-    'consumer has stopped',
-    'lanes stops within 800 ms',
-    'lanes has stopped',
-    'producer stops within 800 ms',
-    'producer has stopped',
-  ]);
 });
 
 test('a part that cannot stop fails the stop, and parts opened before it stay open', async () => {

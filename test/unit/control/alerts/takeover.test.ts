@@ -8,12 +8,16 @@ import { type Database } from '../../../../services/control/history/database';
 import { type ConfigReader } from '../../../../shared/config/types';
 import { type ConfigWriter, type Write } from '../../../../shared/config/writer';
 import { DEFAULT_ALERTS, ALERTS_ID, type Destination } from '../../../../shared/model/config';
+import { AppError } from '../../../../shared/runtime/errors';
 import { asShared, endLeases, freezer, memoryDatabase } from '../../../support/database';
 import { START } from '../../../support/events';
 import { aDestination } from '../../../support/factories';
 import { recordingProducer } from '../../../support/fakes';
 
-/** A process that decides is frozen for longer than its lease, and another one takes over. */
+/**
+ * A process that decides is frozen for longer than its lease, and another one takes over; and an alert
+ * that Kafka refuses.
+ */
 
 let database: Database;
 
@@ -233,4 +237,27 @@ test('one that goes on minutes later sends no alert again, whose end was told', 
   await polled;
   expect(second.producer.appends).toHaveLength(2);
   expect(first.producer.appends).toEqual([]);
+});
+
+test('an alert that Kafka refuses for good holds up no other, and is not sent again', async () => {
+  const known = knownOf(await aFailingOne());
+  const only = aProcess(known, 0);
+  only.users.full = 1;
+  const taken: string[] = [];
+  only.producer.behave = (records) => {
+    const events = records.map(({ headers }) => headers?.event ?? '');
+    if (events.includes('waypost.profile_full')) {
+      return Promise.reject(new AppError('kafka_refused', 'a record is too large'));
+    }
+    taken.push(...events);
+    return Promise.resolve();
+  };
+  await only.alerts.poll();
+  expect(taken.length).toBeGreaterThan(0);
+  const { rows } = await listNotices(database, {}, { limit: 9 });
+  expect(rows.find(({ kind }) => kind === 'profile_full')?.alert).toBe('sent');
+  expect(rows.map(({ alert }) => alert)).not.toContain('due');
+  const { length } = only.producer.appends;
+  await only.alerts.poll();
+  expect(only.producer.appends).toHaveLength(length);
 });

@@ -141,6 +141,15 @@ describe('responses', () => {
     expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
   });
 
+  test('a change that Kafka refuses for good responds with 409 and the reason', async () => {
+    control.memory.failWith(new AppError('kafka_refused', 'Kafka refuses a record for config'));
+    const answer = await control.call('post', '/sources').send({ name: 'a' });
+    expect([answer.status, answer.body]).toEqual([
+      409,
+      expect.objectContaining({ detail: 'Kafka refuses a record for config' }),
+    ]);
+  });
+
   test('an unexpected error is logged and its text is not sent', async () => {
     control.memory.failWith(new Error('planted detail'));
     const answer = await control.call('post', '/sources').send({ name: 'a' });

@@ -147,6 +147,25 @@ test('an event without its record is sent again, also if the first renewal takes
   expect(due()).toEqual(['dlv_1']);
 });
 
+test('a delivery that Kafka refuses for good ends, and the replay goes on behind it', async () => {
+  const { memory, leased, due, run } = await setUp({ value: 'x'.repeat(5_000) });
+  const headers = encodeDelivery(aDelivery({ id: 'dlv_2', destinationId: 'dst_1' }));
+  memory.append([{ topic: 'webhooks.dead', key: 'dst_1:0', value: '{}', headers }]);
+  leased.job.places = [{ partition: 0, low: 0, next: 0, end: 2 }];
+  memory.refuse(({ topic, value }) => topic === 'webhooks.due' && value!.length > 1_000);
+  await run();
+  const { status, sent, error } = leased.job;
+  expect([status, sent, error, due()]).toEqual(['done', 2, null, ['dlv_2']]);
+  expect(memory.records('webhooks.dead').at(-1)).toMatchObject({
+    headers: { delivery: 'dlv_1', replay: '1', reason: 'too_large' },
+  });
+  const events = memory
+    .records('attempts')
+    .map(({ value }) => JSON.parse(String(value)) as Record<string, unknown>)
+    .filter(({ delivery }) => delivery === 'dlv_1');
+  expect(events.at(-1)).toMatchObject({ kind: 'dead', reason: 'too_large', replay: 1 });
+});
+
 test('a dead letter whose message is gone is not counted as sent', async () => {
   const value = JSON.stringify({ record: { partition: 0, offset: 0 } });
   const { leased, due, run } = await setUp({ reason: 'render_failed', value });

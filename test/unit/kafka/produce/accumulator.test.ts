@@ -446,9 +446,14 @@ describe('a topic that refuses records until an operator changes something', () 
     expect(accumulator.bytes).toBe(0);
   });
 
-  test('with unlimited retries records refused by their topic are held and written later', () => {
+  test.each([
+    ['TOPIC_AUTHORIZATION_FAILED', UNAUTHORIZED],
+    ['INVALID_TIMESTAMP', 32],
+    ['UNSUPPORTED_FOR_MESSAGE_FORMAT', 43],
+    ['POLICY_VIOLATION', 44],
+  ])('with unlimited retries records are held and written later: %s', (_, code) => {
     const { accumulator, put } = start({ spillToOtherPartitions: true });
-    const now = block(accumulator, put, UNAUTHORIZED);
+    const now = block(accumulator, put, code);
     const [request] = sent(accumulator, now + 1_000);
     expect(accumulator.answered(request!, [OK], now + 1_000).acknowledged).toHaveLength(1);
     expect([...accumulator.blocked(0)]).toEqual([]);
