@@ -2,7 +2,6 @@ import { Button, Checkbox, Group, Text } from '@mantine/core';
 import {
   type KeyboardEvent,
   type MouseEvent,
-  type ReactNode,
   useEffect,
   useRef,
   useState,
@@ -19,6 +18,7 @@ import { useMay } from '../lib/session';
 import { timeOf } from '../lib/times';
 import { SendFirst } from '../source/send-first';
 import { type Filters, Pager, useFilters } from '../ui/filters';
+import { Marked, Sought } from '../ui/marked';
 import { ViewTabs } from '../ui/saved-views';
 import { TimeFilter } from '../ui/time-filter';
 import { useToast } from '../ui/toast';
@@ -27,7 +27,7 @@ import { Histogram } from './histogram';
 import { DeliveryPanel } from './panel';
 import { MOST_SELECTED, readMatching } from './read-matching';
 import { SearchField } from './search-field';
-import { tallyOf, theMessageOf } from './tally';
+import { tallyInWords, theMessageOf } from './tally';
 import { text } from '../texts';
 
 const words = text.watch.deliveries;
@@ -75,6 +75,7 @@ export function DeliveryList({ destination }: Props) {
   const query = queryOf(filters, destination);
   const read = useRead('GET /deliveries', { query }, { every: 5_000, keep: true });
   const total = useTotal(query);
+  const sought = 'q' in query ? filters.get('q') : '';
   // Of what was searched for before, or of a page of several, no count would be true.
   const isAll =
     !read.isPlaceholderData && filters.get('after') === '' && read.data?.data.next === null;
@@ -99,13 +100,15 @@ export function DeliveryList({ destination }: Props) {
       {read.data?.data.searched && (
         <Searched
           times={read.data.data.searched}
-          asked={'q' in query ? filters.get('q') : ''}
+          asked={sought}
           found={isAll ? read.data.data.data : []}
         />
       )}
       {read.data && !read.error ? (
         <div className={destination === undefined ? '' : 'of-one'}>
-          <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
+          <Sought value={sought}>
+            <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
+          </Sought>
         </div>
       ) : (
         <Unread read={read} what={words.list} />
@@ -162,7 +165,7 @@ function Searched({ times: { from, to, complete }, asked, found }: SearchedProps
   return (
     <Text size="sm" className="quiet" role="status">
       {isText && found.length > 0 && (
-        <strong>{words.found(asked, tallyOf(found).map(outcomeCount))} </strong>
+        <strong>{words.found(asked, tallyInWords(found))} </strong>
       )}
       {isText && message !== undefined && (
         <>
@@ -177,10 +180,6 @@ function Searched({ times: { from, to, complete }, asked, found }: SearchedProps
       {isText && !asked.includes('"') && words.quotesHint(asked)}
     </Text>
   );
-}
-
-function outcomeCount({ outcome, n }: ReturnType<typeof tallyOf>[number]): string {
-  return `${count(n)} ${words.outcomes[outcome]}`;
 }
 
 interface FoundProps {
@@ -366,6 +365,7 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
   const title = delivery.event === null ? delivery.type : `${delivery.type}: ${delivery.event}`;
   const why = whyOf(delivery, Date.now());
   const { lastStatusCode, lastError } = delivery;
+  const userId = delivery.userId ?? '–';
   const answer = answerInShort(lastStatusCode, lastError?.code);
   // The word that the search field takes.
   const errorFilter = lastStatusCode === null && lastError ? `error:${lastError.code}` : answer;
@@ -398,14 +398,20 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
           to={`/deliveries/${delivery.id}`}
           aria-label={words.rowName(title, stateInWords(delivery.status), delivery.id)}
         >
-          <bdi>{delivery.event ?? delivery.type}</bdi>
+          <bdi>
+            <Marked>{delivery.event ?? delivery.type}</Marked>
+          </bdi>
         </TextLink>
         {delivery.test && words.test}
       </td>
       <Cell className="c-destination" title={delivery.destination}>
         {delivery.destinationName ?? words.deleted}
       </Cell>
-      <Cell className="c-user">{delivery.userId ?? '–'}</Cell>
+      <td className="c-user" title={userId}>
+        <bdi>
+          <Marked>{userId}</Marked>
+        </bdi>
+      </td>
       <td className="c-time">
         <When at={delivery.acceptedAt} />
       </td>
@@ -430,7 +436,7 @@ interface CellProps {
 function Cell({ children, className, title = children }: CellProps) {
   return (
     <td className={className} title={title}>
-      <bdi>{children as ReactNode}</bdi>
+      <bdi>{children}</bdi>
     </td>
   );
 }

@@ -79,7 +79,7 @@ export const watch = {
       nodes`Looked at deliveries from ${from} to ${to}. Older ones follow on the next page.`,
     moreMayMatch: ' More may match: narrow the time to search the rest.',
     quotesHint: (asked: string) => ` "${asked}" in quotes finds exactly that value.`,
-    found: (asked: string, outcomes: readonly string[]) => `${asked}: ${outcomes.join(', ')}.`,
+    found: (asked: string, outcomes: string) => `${asked}: ${outcomes}.`,
     outcomes: {
       delivered: 'delivered',
       waiting: 'waiting',
