@@ -13,7 +13,7 @@ import { call, useRead } from '../lib/api';
 import { whyOf } from '../lib/goes-on';
 import { answerInShort, count, stateInWords } from '../lib/labels';
 import { sayProblem } from '../lib/problems';
-import { linkOf, rowOf, useReturn } from '../lib/return';
+import { isWithinRow, linkOf, rowOf } from '../lib/rows';
 import { useMay } from '../lib/session';
 import { timeOf } from '../lib/times';
 import { SendFirst } from '../source/send-first';
@@ -198,7 +198,6 @@ function Found({ deliveries: { data: deliveries, next }, query, filters, total }
   const toast = useToast();
   const open = filters.get('open');
   const keys = useRowKeys(deliveries, open, (id) => filters.set('open', id));
-  const rowsSeen = useReturn(deliveries.length > 0);
   if (deliveries.length === 0) return <Nothing filters={filters} isAll={next === null} />;
   const choose = (rows: readonly Row[], on: boolean) => {
     const selected = new Map(chosen);
@@ -229,7 +228,7 @@ function Found({ deliveries: { data: deliveries, next }, query, filters, total }
   };
   const mayChooseAll = isWholePage && next !== null && chosen.size <= deliveries.length;
   return (
-    <div className={open === '' ? '' : 'with-panel'} onKeyDown={keys} ref={rowsSeen}>
+    <div className={open === '' ? '' : 'with-panel'} onKeyDown={keys}>
       <div className="list">
         <SelectionBar
           selected={[...chosen.values()]}
@@ -370,7 +369,7 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
   // The word that the search field takes.
   const errorFilter = lastStatusCode === null && lastError ? `error:${lastError.code}` : answer;
   const onClick = (event: MouseEvent<HTMLElement>) => {
-    if ((event.target as HTMLElement).closest('a, input, label, button')) return;
+    if (isWithinRow(event)) return;
     if (!window.matchMedia(HAS_ROOM).matches) link.current?.click();
     else {
       link.current?.focus({ preventScroll: true });

@@ -1,13 +1,13 @@
 import { Text } from '@mantine/core';
 import { type Source, type SourceRow } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
-import { count, rateInWords } from '../lib/labels';
+import { count, perMinuteInWords, rateInWords } from '../lib/labels';
 import { recentCalls } from '../lib/recent-calls';
 import { useMay } from '../lib/session';
 import { Tile } from '../ui/tile';
 import { Empty, LinkButton, Pill, Said, Section, TextLink, Unread, When } from '../ui/ui';
 import { SourceEvents } from './events';
-import { rejectedShare } from './standing';
+import { perMinuteOf, rejectedShare } from './standing';
 import { text } from '../texts';
 
 const words = text.source.overview;
@@ -46,6 +46,11 @@ function Figures({ id, activity: { calls, lastCallAt, recent, destinations } }: 
         name={words.calls}
         value={count(calls)}
         note={lastCallAt === null ? words.noCall : words.lastCall(<When at={lastCallAt} />)}
+      />
+      <Tile
+        name={words.perMinute}
+        value={perMinuteInWords(perMinuteOf(recent, Date.now()))}
+        note={words.amongLast(count(recent.accepted + recent.rejected))}
       />
       <Tile
         name={words.rejected}

@@ -144,6 +144,7 @@ export const setup = {
     server: 'a server',
     page: 'a page or an app',
     calls: 'Calls so far',
+    perMinute: 'Calls a minute',
     rejected: 'Rejected',
     ofRecent: (share: string, recent: string) => `${share} of the last ${recent}`,
     lastCall: 'Last call',

@@ -26,6 +26,8 @@ export const source = {
     calls: 'Calls so far',
     noCall: 'none has come',
     lastCall: (when: ReactNode) => nodes`the last one ${when}`,
+    perMinute: 'Calls a minute',
+    amongLast: (all: string) => `among the last ${all} calls`,
     rejected: 'Rejected',
     ofLast: (rejected: string, all: string) => `${rejected} of the last ${all} calls`,
     destinations: 'Destinations',

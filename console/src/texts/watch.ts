@@ -325,8 +325,8 @@ export const watch = {
     noReplaysYet: 'No replays yet',
     noReplaysHint:
       'A replay sends deliveries again: for example the dead ones of an endpoint that works again.',
-    cancelled: ' cancelled',
-    superseded: (n: string) => ` (${n} superseded)`,
-    held: (n: string) => ` (${n} still held)`,
+    cancelled: 'cancelled',
+    superseded: (n: string) => `(${n} superseded)`,
+    held: (n: string) => `(${n} still held)`,
   },
 };
