@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
-import { useAll } from './api';
+import { type SourceRow } from '../../../shared/api/operations';
+import { useAll, useRead } from './api';
 
 /** The audience or computed trait behind a source that Waypost itself feeds. */
 export interface Telling {
@@ -26,4 +27,9 @@ export function useTelling(): ReadonlyMap<string, Telling> {
       ]),
     [audiences, traits],
   );
+}
+
+/** Returns the first source, with whose code somebody may send a call; undefined: not read yet, or none. */
+export function useFirstSource(): SourceRow | undefined {
+  return useRead('GET /sources', { query: { limit: 1 } }).data?.data.data[0];
 }
