@@ -994,7 +994,7 @@ story(
     await page.goto(at('/sources'));
     await page.getByRole('button', { name: 'New source' }).click();
     await page.getByLabel('Name of the source').fill('App');
-    await page.getByLabel('Its calls come from').selectOption('a page or an app');
+    await page.getByLabel('Calls come from').selectOption('a page or an app');
     await page.getByRole('button', { name: 'Create source' }).click();
     await page.getByRole('heading', { name: 'App' }).waitFor();
     const { body: ofPage } = await stage.system.control('GET', `/sources/${sourceIn(page.url())}`);

@@ -115,7 +115,7 @@ function TryView({ of: url, body, isSettled }: TryProps) {
   return (
     <Stack gap="xs">
       {problem !== undefined && (
-        <Text size="sm" className="bad">
+        <Text size="sm" className="warning">
           {problem}
         </Text>
       )}

@@ -9,10 +9,11 @@ import { CallStream } from '../source/call-stream';
 import { Actions, Standing } from '../source/header';
 import { SourceLimits } from '../source/limits';
 import { SourceOverview } from '../source/overview';
+import { SendTo } from '../source/send-first';
 import { WriteKey } from '../source/write-key';
 import { Snippets } from '../ui/snippets';
 import { Tabs } from '../ui/tabs';
-import { LinkButton, Page, Section, TextLink, Unread } from '../ui/ui';
+import { Page, Section, TextLink, Unread } from '../ui/ui';
 import { Changes } from './audit';
 import { text } from '../texts';
 
@@ -76,11 +77,7 @@ function Loaded({ source, etag }: Props) {
       {tab === 'calls' && (
         <CallStream
           source={id}
-          first={
-            <LinkButton primary to={`/sources/${id}/code`}>
-              {words.showCode}
-            </LinkButton>
-          }
+          first={<SendTo source={source} />}
         />
       )}
       {tab === 'code' &&

@@ -57,7 +57,6 @@ function Figures({ id, activity: { calls, lastCallAt, recent, destinations } }: 
         to={`/sources/${id}/calls?accepted=false`}
         value={share === undefined ? '–' : rateInWords(share)}
         note={words.ofLast(count(recent.rejected), count(recent.accepted + recent.rejected))}
-        lost={recent.rejected > 0}
       />
       <Tile
         name={words.destinations}
@@ -146,7 +145,7 @@ function CallBars({ steps }: { steps: readonly { accepted: number; rejected: num
             height={height(accepted)}
           />
           <rect
-            className="spark-lost"
+            className="spark-wait"
             x={i * WIDTH}
             y={HEIGHT - 1 - height(accepted + rejected)}
             width={WIDTH * 0.75}

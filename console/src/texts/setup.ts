@@ -130,7 +130,6 @@ export const setup = {
     changes: 'Changes',
     codeHidden: 'The code holds the write key, which is shown to administrators only.',
     sendCalls: 'Send calls',
-    showCode: 'Show the code',
   },
   sources: {
     sources: 'Sources',

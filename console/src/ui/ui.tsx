@@ -385,6 +385,7 @@ interface QuestionProps {
   label: string;
   question: string;
   children: ReactNode;
+  /** it cannot be undone */
   danger?: boolean;
   /** of the button that closes the dialog; default "Cancel" */
   dismiss?: string;
