@@ -5,10 +5,12 @@ import {
   barriersIn,
   FROM_RIGHT,
   LONG,
+  looksOf,
   MARKUP,
   misfitsOf,
   SPACED,
   STRANGE_NAMES,
+  uncardedOf,
   type Window,
 } from '../support/console/fits';
 import { consolePages, routesWithout, type Subjects } from '../support/console/pages';
@@ -191,15 +193,24 @@ testWith(
     const { page } = tab;
     /** findings of all pages, so that one run shows them all */
     const found: string[] = [];
+    let headsThatStayed = 0;
     for (const { path, first } of pages) {
       await page.setViewportSize({ width: 1_280, height: 800 });
       await page.goto(`${stage.system.controlUrl}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await eventually(async () => expect(await page.locator('.skeletons').count()).toBe(0));
-      const misfits = [...(await barriersIn(tab)), ...(await misfitsOf(tab, first, WINDOWS))];
+      const { odd, stayed } = await looksOf(tab);
+      headsThatStayed += stayed;
+      const misfits = [
+        ...odd,
+        ...(await barriersIn(tab)),
+        ...(await misfitsOf(tab, first, WINDOWS)),
+        ...(await uncardedOf(tab)),
+      ];
       found.push(...misfits.map((misfit) => `${path}: ${misfit}`));
     }
     expect(found).toEqual([]);
+    expect(headsThatStayed).toBeGreaterThan(0);
     expect(await tab.evaluate('window.wasRun')).toBeUndefined();
     expect(tab.complaints).toEqual([]);
     await tab.close();
