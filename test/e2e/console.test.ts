@@ -83,19 +83,14 @@ async function forget(probe: string): Promise<void> {
 /** Where nothing is yet, each page says what comes next. @returns a first source, which is next */
 async function beginEmpty(): Promise<Source> {
   const { page } = tab;
-  const open = (name: string) =>
-    page
-      .getByRole('navigation', { name: 'Pages' })
-      .getByRole('link', { name, exact: true })
-      .click();
-  await open('Overview');
+  await place('Overview').click();
   await page.getByRole('link', { name: 'Connect your first integration' }).waitFor();
   const source = await stage.system.createSource('Web shop');
   for (const [name, says] of [
     ['Deliveries', 'No deliveries yet'],
     ['Events', 'No calls yet'],
   ] as const) {
-    await open(name);
+    await place(name).click();
     await page.getByText(says).waitFor();
     const curl = page.getByRole('region', { name: 'code for curl' });
     expect(await curl.textContent()).toContain(
@@ -107,6 +102,12 @@ async function beginEmpty(): Promise<Source> {
 }
 
 const at = (path: string) => `${stage.system.controlUrl}${path}`;
+
+/** A link of the navigation, which loads no page anew. */
+const place = (name: string) =>
+  tab.page
+    .getByRole('navigation', { name: 'Pages' })
+    .getByRole('link', { name, exact: true });
 
 async function signIn(path: string): Promise<void> {
   const { page } = tab;
@@ -539,12 +540,15 @@ story(
       event: `Many ${String(i)}`,
     }));
     await stage.system.send(shop.writeKey, 'batch', { batch: many });
-    const ofMany = `/deliveries?destination=${hooks.ledger.id}&user=user-many`;
     await eventually(async () => {
-      const { body } = await stage.system.control('GET', `${ofMany}&limit=200`);
+      const ofMany = `/deliveries?destination=${hooks.ledger.id}&user=user-many&limit=200`;
+      const { body } = await stage.system.control('GET', ofMany);
       expect(body.data).toHaveLength(many.length);
     });
-    await page.goto(at(ofMany));
+    await place('Deliveries').click();
+    await search.fill(`destination:${hooks.ledger.id} user:user-many `);
+    const shown = page.getByRole('link', { name: /^track: Many/ });
+    await eventually(async () => expect(await shown.count()).toBe(50));
     await page.getByLabel('Select all on this page').check();
     await page.getByText('50 selected').waitFor();
     await page.getByRole('button', { name: 'Select all 60 that match' }).click();
@@ -1139,10 +1143,7 @@ function sourceIn(url: string): string {
 async function findIn(list: 'Sources' | 'Destinations', part: string, name: string): Promise<void> {
   const { page } = tab;
   const names = () => page.locator('tr[data-row] td:first-child .link').allTextContents();
-  await page
-    .getByRole('navigation', { name: 'Pages' })
-    .getByRole('link', { name: list, exact: true })
-    .click();
+  await place(list).click();
   const field = page.getByLabel('Search by name or id');
   await field.fill(part);
   await eventually(async () => expect(await names()).toEqual([name]));

@@ -26,17 +26,23 @@ export interface Window {
   showsFirst: boolean;
 }
 
-/** Where the page that is open is not drawn as meant for a large window: in the font that is shipped, with rows of one line. */
-const UNDRESSED = `(() => {
+/**
+ * What is not as meant for a large window: the font is the one that is shipped, and rows have one
+ * line.
+ */
+const UNDRESSED = `document.fonts.ready.then(() => {
   const isLoaded = ({ family, status }) => family.includes('Inter') && status === 'loaded';
   const heights = [...document.querySelectorAll('.table.dense tbody tr')].map((row) => row.getBoundingClientRect().height);
   return [
     ...([...document.fonts].some(isLoaded) ? [] : ['its font is not the shipped one']),
     ...heights.filter((height) => height < 36 || height > 40).map((height) => 'a dense row is ' + height + ' px high'),
   ];
-})()`;
+})`;
 
-/** What leaves the window while the page that is open scrolls: its header with tabs, heads of tables that fit. */
+/**
+ * What leaves the window while a page scrolls, and should not: its header with tabs, and the heads
+ * of tables that need not scroll sideways.
+ */
 const LEAVING = `(() => {
   const gone = [];
   let stayed = 0;
