@@ -26,11 +26,9 @@ export function openRow(event: MouseEvent<HTMLElement>): void {
 
 /** ↑ and ↓ move from row to row. */
 export function moveInRows(event: KeyboardEvent<HTMLElement>): void {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
   const row = (event.target as Element).closest('[data-row]');
-  const next = {
-    ArrowDown: row?.nextElementSibling,
-    ArrowUp: row?.previousElementSibling,
-  }[event.key];
+  const next = event.key === 'ArrowDown' ? row?.nextElementSibling : row?.previousElementSibling;
   const link = linkOf(next);
   if (!link) return;
   link.focus();

@@ -29,7 +29,12 @@ export function useTelling(): ReadonlyMap<string, Telling> {
   );
 }
 
-/** Returns the first source, with whose code somebody may send a call; undefined: not read yet, or none. */
+/** Beyond them hardly anybody needs a first one. */
+const FIRST = 20;
+
+/** Returns the first source that clients may send to; undefined: not read yet, or none. */
 export function useFirstSource(): SourceRow | undefined {
-  return useRead('GET /sources', { query: { limit: 1 } }).data?.data.data[0];
+  const telling = useTelling();
+  const read = useRead('GET /sources', { query: { limit: FIRST } });
+  return read.data?.data.data.find(({ id }) => !telling.has(id));
 }
