@@ -1,4 +1,4 @@
-import { BarChart, type BarChartProps, LineChart } from '@mantine/charts';
+import { BarChart, type BarChartProps, CompositeChart } from '@mantine/charts';
 import { useId, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { Area } from 'recharts';
@@ -322,8 +322,8 @@ function LatencyChart({ counted: by, whole, endMs, marks }: LatencyProps) {
   const says =
     whole.p50 === null ? '' : words.latencySummary(latency(whole.p50), latency(whole.p95));
   const series = [
-    { name: 'p50', color: 'var(--bar-calm)' },
-    { name: 'p95', color: 'var(--bar-info)' },
+    { name: 'p50', type: 'line' as const, color: 'var(--bar-calm)' },
+    { name: 'p95', type: 'line' as const, color: 'var(--bar-info)' },
   ];
   const ticks = latencyTicks(Math.max(0, ...points.map(({ p95 }) => p95 ?? 0)));
   return (
@@ -332,7 +332,7 @@ function LatencyChart({ counted: by, whole, endMs, marks }: LatencyProps) {
       says={says}
       empty={whole.p50 === null ? words.nothing : undefined}
     >
-      <LineChart
+      <CompositeChart
         {...LOOK}
         {...byTime(steps, by.stepSeconds)}
         data={points}
@@ -343,7 +343,7 @@ function LatencyChart({ counted: by, whole, endMs, marks }: LatencyProps) {
         dotProps={{ r: 2 }}
         valueFormatter={latency}
         yAxisProps={{ ticks, domain: [0, ticks.at(-1) ?? 0] }}
-        lineChartProps={{ ...ACCESSIBLE, ...SHARED, ...ROOM }}
+        composedChartProps={{ ...ACCESSIBLE, ...SHARED, ...ROOM }}
         legendProps={LEGEND}
         referenceLines={linesOf(marks, steps)}
       >
@@ -357,7 +357,7 @@ function LatencyChart({ counted: by, whole, endMs, marks }: LatencyProps) {
           activeDot={false}
           isAnimationActive={false}
         />
-      </LineChart>
+      </CompositeChart>
     </Figure>
   );
 }
