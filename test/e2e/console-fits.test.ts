@@ -29,6 +29,8 @@ const MINUTES = 60_000;
 /** A name of an audience becomes a trait of at most 100 characters, with `_` between its words. */
 const MOST_OF_TRAIT = 90;
 const USER = `user-${'0123456789'.repeat(12)}`;
+/** More lines of a body than a box would show without scrolling. */
+const MANY_FIELDS = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`field${String(i)}`, i]));
 
 /** Windows by their size in CSS px. That of 640 × 400 is one of 1,280 × 800 at 200 %. */
 const WINDOWS: Window[] = [
@@ -105,8 +107,9 @@ async function makeStrange(): Promise<Subjects> {
     event: LONG,
   });
   await stage.settled();
+  const properties = { ...MANY_FIELDS, [LONG]: LONG, text: MARKUP };
   for (const event of STRANGE_NAMES) {
-    const call = aTrack({ event, userId: USER, properties: { [LONG]: LONG, text: MARKUP } });
+    const call = aTrack({ event, userId: USER, properties });
     expect((await system.send(source.writeKey, 'track', call)).status).toBe(200);
   }
   // Refused, with a long reason.

@@ -886,7 +886,7 @@ story(
 
     // Nothing was sent before the system was there.
     await eventually(async () => {
-      await drag(chart, 0.12, 0.25);
+      await drag(chart, 0.12, 0.18);
       await page.waitForURL(/since=.*until=/, { timeout: 2_000 });
     });
     await page.getByText('No attempt failed').waitFor();

@@ -27,13 +27,15 @@ export interface Window {
 }
 
 /**
- * What is not as meant for a large window: the font is the one that is shipped, and rows have one
- * line.
+ * What is not as meant for a large window: the font is the one that is shipped, rows have one line,
+ * and what was sent and answered is open as a whole.
  */
 const UNDRESSED = `document.fonts.ready.then(() => {
   const isLoaded = ({ family, status }) => family.includes('Inter') && status === 'loaded';
   const heights = [...document.querySelectorAll('.table.dense tbody tr')].map((row) => row.getBoundingClientRect().height);
+  const boxes = [...document.querySelectorAll('.exchange pre, .exchange .json')];
   return [
+    ...boxes.filter((box) => box.scrollHeight > box.clientHeight + 1).map((box) => 'scrolls in a box: ' + box.ariaLabel),
     ...([...document.fonts].some(isLoaded) ? [] : ['its font is not the shipped one']),
     ...heights.filter((height) => height < 36 || height > 40).map((height) => 'a dense row is ' + height + ' px high'),
   ];
