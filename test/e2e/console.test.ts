@@ -1161,4 +1161,14 @@ async function findIn(list: 'Sources' | 'Destinations', part: string, name: stri
   const { body } = await stage.system.control('GET', `/${list.toLowerCase()}?sort=-name`);
   const sorted = (body.data as { name: string }[]).map((each) => each.name);
   await eventually(async () => expect(await names()).toEqual(sorted));
+
+  // By keyboard to the next row, to its page, and back to it.
+  const next = await page.locator('tr[data-row]').nth(1).getAttribute('data-row');
+  await page.locator('tr[data-row] .link').first().focus();
+  await page.keyboard.press('ArrowDown');
+  expect(await tab.evaluate(FOCUSED)).toBe(next);
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.pathname.endsWith(`/${next!}`));
+  await page.goBack();
+  await eventually(async () => expect(await tab.evaluate(FOCUSED)).toBe(next));
 }
