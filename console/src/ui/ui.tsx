@@ -34,13 +34,17 @@ export function Page({ title, within, state, actions, tabs, children }: PageProp
   }, [title]);
   useEffect(() => {
     const { current: header } = head;
-    if (!header || !stays) return;
+    const page = header?.parentElement;
+    if (!header || !page || !stays) return;
     // What else stays at the top of the window stays below it.
     const observer = new ResizeObserver(() =>
-      header.parentElement?.style.setProperty('--head', `${String(header.offsetHeight)}px`),
+      page.style.setProperty('--head', `${String(header.offsetHeight)}px`),
     );
     observer.observe(header);
-    return () => observer.disconnect();
+    return () => {
+      observer.disconnect();
+      page.style.removeProperty('--head');
+    };
   }, [stays]);
   return (
     <Stack gap="md">
