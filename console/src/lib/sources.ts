@@ -32,9 +32,9 @@ export function useTelling(): ReadonlyMap<string, Telling> {
 /** Beyond them hardly anybody needs a first one. */
 const FIRST = 20;
 
-/** Returns the first source that clients may send to; undefined: not read yet, or none. */
-export function useFirstSource(): SourceRow | undefined {
+/** Returns the first source that clients may send to; null: none; undefined: not read yet. */
+export function useFirstSource(): SourceRow | null | undefined {
   const telling = useTelling();
   const read = useRead('GET /sources', { query: { limit: FIRST } });
-  return read.data?.data.data.find(({ id }) => !telling.has(id));
+  return read.data && (read.data.data.data.find(({ id }) => !telling.has(id)) ?? null);
 }

@@ -16,6 +16,7 @@ export function SendFirst() {
   const mayConnect = useMay('POST /destinations');
   if (source) return <SendTo source={source} />;
   return (
+    source === null &&
     mayConnect && (
       <LinkButton primary to="/connect">
         {words.connect}
