@@ -30,7 +30,9 @@ const MINUTES = 60_000;
 const MOST_OF_TRAIT = 90;
 const USER = `user-${'0123456789'.repeat(12)}`;
 /** More lines of a body than a box would show without scrolling. */
-const MANY_FIELDS = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`field${String(i)}`, i]));
+const MANY_FIELDS = Object.fromEntries(
+  Array.from({ length: 40 }, (_, i) => [`field${String(i)}`, i]),
+);
 
 /** Windows by their size in CSS px. That of 640 × 400 is one of 1,280 × 800 at 200 %. */
 const WINDOWS: Window[] = [

@@ -105,9 +105,7 @@ const at = (path: string) => `${stage.system.controlUrl}${path}`;
 
 /** A link of the navigation, which loads no page anew. */
 const place = (name: string) =>
-  tab.page
-    .getByRole('navigation', { name: 'Pages' })
-    .getByRole('link', { name, exact: true });
+  tab.page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true });
 
 async function signIn(path: string): Promise<void> {
   const { page } = tab;

@@ -1,11 +1,5 @@
 import { Button, Checkbox, Group, Text } from '@mantine/core';
-import {
-  type KeyboardEvent,
-  type MouseEvent,
-  useEffect,
-  useRef,
-  useState,
-} from 'react';
+import { type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { SelectionBar } from '../delivery/selection';
@@ -164,9 +158,7 @@ function Searched({ times: { from, to, complete }, asked, found }: SearchedProps
   const message = theMessageOf(found);
   return (
     <Text size="sm" className="quiet" role="status">
-      {isText && found.length > 0 && (
-        <strong>{words.found(asked, tallyInWords(found))} </strong>
-      )}
+      {isText && found.length > 0 && <strong>{words.found(asked, tallyInWords(found))} </strong>}
       {isText && message !== undefined && (
         <>
           <TextLink to={`/lookup?${new URLSearchParams({ message }).toString()}`}>

@@ -9,17 +9,7 @@ import { count } from '../lib/labels';
 import { MOST_NAMED, namesInShort } from '../lib/names';
 import { Pager, useFilters } from '../ui/filters';
 import { Tabs } from '../ui/tabs';
-import {
-  Empty,
-  LinkButton,
-  Listed,
-  NameLink,
-  number,
-  Page,
-  Table,
-  TextLink,
-  When,
-} from '../ui/ui';
+import { Empty, LinkButton, Listed, NameLink, number, Page, Table, TextLink, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.setup.audiences;

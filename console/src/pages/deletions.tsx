@@ -6,17 +6,7 @@ import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { MOST_NAMED, namesInShort } from '../lib/names';
 import { Pager, useFilters } from '../ui/filters';
-import {
-  AdminsOnly,
-  Confirmed,
-  Empty,
-  Failure,
-  Listed,
-  number,
-  Page,
-  Table,
-  When,
-} from '../ui/ui';
+import { AdminsOnly, Confirmed, Empty, Failure, Listed, number, Page, Table, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.administration.deletions;

@@ -134,9 +134,7 @@ function Elsewhere({ delivery: { id, messageId, source } }: { delivery: Delivery
   const others = found?.data.filter((each) => each.id !== id) ?? [];
   return (
     <Section title={words.elsewhere}>
-      {others.length > 0 && found?.next === null && (
-        <Text size="sm">{tallyInWords(others)}</Text>
-      )}
+      {others.length > 0 && found?.next === null && <Text size="sm">{tallyInWords(others)}</Text>}
       <ul className="plain elsewhere">
         {others.map((each) => (
           <li key={each.id}>

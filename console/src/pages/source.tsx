@@ -74,12 +74,7 @@ function Loaded({ source, etag }: Props) {
       tabs={<Parts id={id} />}
     >
       {tab === '' && <SourceOverview source={source} etag={etag} activity={activity} />}
-      {tab === 'calls' && (
-        <CallStream
-          source={id}
-          first={<SendTo source={source} />}
-        />
-      )}
+      {tab === 'calls' && <CallStream source={id} first={<SendTo source={source} />} />}
       {tab === 'code' &&
         (writeKey === null ? (
           <Text size="sm">{words.codeHidden}</Text>

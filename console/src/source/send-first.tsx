@@ -26,7 +26,11 @@ export function SendFirst() {
 }
 
 /** A first call to a source, to paste into a terminal, and the code for other clients. */
-export function SendTo({ source: { id, writeKey } }: { source: Pick<SourceRow, 'id' | 'writeKey'> }) {
+export function SendTo({
+  source: { id, writeKey },
+}: {
+  source: Pick<SourceRow, 'id' | 'writeKey'>;
+}) {
   const about = useRead('GET /about', {}).data?.data;
   const curl =
     about && writeKey !== null && curlFor(ingestAddress(about.ingest, location.origin), writeKey);
