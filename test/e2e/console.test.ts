@@ -870,7 +870,7 @@ story(
     const latencies = page.locator('figure').filter({ hasText: /^From acceptance/ });
     expect(await latencies.locator('.between path').count()).toBeGreaterThan(0);
     await eventually(async () => {
-      await latencies.locator('.recharts-line circle').last().hover({ force: true });
+      await latencies.locator('circle.recharts-line-dot').last().hover({ force: true });
       expect(await drawnIn(/^From acceptance/)).toEqual(['p50', 'p95']);
     });
     // The last bar still grows.

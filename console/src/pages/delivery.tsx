@@ -19,6 +19,7 @@ const words = text.watch.delivery;
 
 /** The page polls an open delivery. Each request reads its body from Kafka. */
 const FOLLOW_MS = 1_500;
+const LOOK_AGAIN_MS = 10_000;
 
 const WITHIN = { name: words.deliveries, to: '/deliveries' };
 
@@ -28,7 +29,7 @@ export function DeliveryPage() {
   // The history learns of a replay later: until then the page would show the old state.
   const [awaited, setAwaited] = useState(0);
   const every = (last?: Delivery) =>
-    isUnderWay(last?.status) || awaited > (last?.replay ?? 0) ? FOLLOW_MS : 10_000;
+    isUnderWay(last?.status) || awaited > (last?.replay ?? 0) ? FOLLOW_MS : LOOK_AGAIN_MS;
   const read = useRead('GET /deliveries/{id}', { id }, { every });
   const delivery = read.error ? undefined : read.data?.data;
   const pending = delivery !== undefined && awaited > delivery.replay;
@@ -129,7 +130,8 @@ function Fact({ name, className = '', children }: FactProps) {
 
 /** What became of the same event at other destinations. */
 function Elsewhere({ delivery: { id, messageId, source } }: { delivery: Delivery }) {
-  const read = useRead('GET /deliveries', { query: { message: messageId, source, limit: 50 } });
+  const query = { message: messageId, source, limit: 50 };
+  const read = useRead('GET /deliveries', { query }, { every: LOOK_AGAIN_MS });
   const found = read.data?.data;
   const others = found?.data.filter((each) => each.id !== id) ?? [];
   return (
