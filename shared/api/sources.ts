@@ -103,9 +103,15 @@ const sourceEvents = z.strictObject({
 const activity = z.strictObject({
   calls: count.meta({ description: 'Accepted calls since the first that the history knows' }),
   lastCallAt: time.nullable(),
-  recent: z.strictObject({ accepted: count, rejected: count }).meta({
-    description: 'The last calls, as far as the debugger has them',
-  }),
+  recent: z
+    .strictObject({
+      accepted: count,
+      rejected: count,
+      since: time.nullable().meta({ description: 'When the first of them came' }),
+    })
+    .meta({
+      description: 'The last calls, as far as the debugger has them',
+    }),
   destinations: count.meta({ description: 'Destinations that it is connected to' }),
 });
 

@@ -5,10 +5,12 @@ import {
   barriersIn,
   FROM_RIGHT,
   LONG,
+  looksOf,
   MARKUP,
   misfitsOf,
   SPACED,
   STRANGE_NAMES,
+  uncardedOf,
   type Window,
 } from '../support/console/fits';
 import { consolePages, routesWithout, type Subjects } from '../support/console/pages';
@@ -27,6 +29,10 @@ const MINUTES = 60_000;
 /** A name of an audience becomes a trait of at most 100 characters, with `_` between its words. */
 const MOST_OF_TRAIT = 90;
 const USER = `user-${'0123456789'.repeat(12)}`;
+/** More lines of a body than a box would show without scrolling. */
+const MANY_FIELDS = Object.fromEntries(
+  Array.from({ length: 40 }, (_, i) => [`field${String(i)}`, i]),
+);
 
 /** Windows by their size in CSS px. That of 640 × 400 is one of 1,280 × 800 at 200 %. */
 const WINDOWS: Window[] = [
@@ -103,8 +109,9 @@ async function makeStrange(): Promise<Subjects> {
     event: LONG,
   });
   await stage.settled();
+  const properties = { ...MANY_FIELDS, [LONG]: LONG, text: MARKUP };
   for (const event of STRANGE_NAMES) {
-    const call = aTrack({ event, userId: USER, properties: { [LONG]: LONG, text: MARKUP } });
+    const call = aTrack({ event, userId: USER, properties });
     expect((await system.send(source.writeKey, 'track', call)).status).toBe(200);
   }
   // Refused, with a long reason.
@@ -191,15 +198,24 @@ testWith(
     const { page } = tab;
     /** findings of all pages, so that one run shows them all */
     const found: string[] = [];
+    let headsThatStayed = 0;
     for (const { path, first } of pages) {
       await page.setViewportSize({ width: 1_280, height: 800 });
       await page.goto(`${stage.system.controlUrl}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await eventually(async () => expect(await page.locator('.skeletons').count()).toBe(0));
-      const misfits = [...(await barriersIn(tab)), ...(await misfitsOf(tab, first, WINDOWS))];
+      const { odd, stayed } = await looksOf(tab);
+      headsThatStayed += stayed;
+      const misfits = [
+        ...odd,
+        ...(await barriersIn(tab)),
+        ...(await misfitsOf(tab, first, WINDOWS)),
+        ...(await uncardedOf(tab)),
+      ];
       found.push(...misfits.map((misfit) => `${path}: ${misfit}`));
     }
     expect(found).toEqual([]);
+    expect(headsThatStayed).toBeGreaterThan(0);
     expect(await tab.evaluate('window.wasRun')).toBeUndefined();
     expect(tab.complaints).toEqual([]);
     await tab.close();

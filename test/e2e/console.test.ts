@@ -39,7 +39,11 @@ beforeAll(async () => {
     }),
     openBrowser(CHROMIUM_SHELL),
   ]);
-  shop = await stage.system.createSource('Web shop');
+  tab = await openTab(browser);
+  await signIn('/connect');
+  signedIn = { storageState: await tab.page.context().storageState() };
+  shop = await beginEmpty();
+  await tab.close();
   const connect = (name: string, path: string) =>
     stage.system.createDestination({
       name,
@@ -55,10 +59,6 @@ beforeAll(async () => {
   stage.sink.on('/warehouse', { status: 422 });
   await stage.settled();
   await forget('settled-1');
-  tab = await openTab(browser);
-  await signIn('/connect');
-  signedIn = { storageState: await tab.page.context().storageState() };
-  await tab.close();
 }, MINUTES);
 afterAll(async () => {
   await browser.close();
@@ -81,13 +81,38 @@ async function forget(probe: string): Promise<void> {
   await stage.system.control('DELETE', `/destinations/${own.id}`);
 }
 
+/** Where nothing is yet, each page says what comes next. @returns a first source, which is next */
+async function beginEmpty(): Promise<Source> {
+  const { page } = tab;
+  await place('Overview').click();
+  await page.getByRole('link', { name: 'Connect your first integration' }).waitFor();
+  const source = await stage.system.createSource('Web shop');
+  for (const [name, says] of [
+    ['Deliveries', 'No deliveries yet'],
+    ['Events', 'No calls yet'],
+  ] as const) {
+    await place(name).click();
+    await page.getByText(says).waitFor();
+    const curl = page.getByRole('region', { name: 'code for curl' });
+    expect(await curl.textContent()).toContain(
+      `curl ${stage.system.ingestUrl}/v1/track -u '${source.writeKey}:'`,
+    );
+    await isGood();
+  }
+  return source;
+}
+
 const at = (path: string) => `${stage.system.controlUrl}${path}`;
+
+/** A link of the navigation, which loads no page anew. */
+const place = (name: string) =>
+  tab.page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true });
 
 async function signIn(path: string): Promise<void> {
   const { page } = tab;
   await page.goto(at(path));
   await page.getByLabel(/^Token/).waitFor();
-  expect(await page.getByText('keeps it in .waypost/admin-token').isVisible()).toBe(true);
+  await page.getByText('keeps it in .waypost/admin-token').waitFor();
   await isGoodEverywhere();
   await enter(stage.system.adminToken);
   expect(page.url()).toBe(at(path));
@@ -207,6 +232,10 @@ story(
     await sendTest('Why: HTTP 401.');
     await page.getByText('It refuses the sender.').waitFor();
     await page.getByText('"no_signature"').waitFor();
+    const asSent = page.getByRole('button', { name: 'As it was sent' });
+    await asSent.click();
+    await page.getByText('{"why":"no_signature"}').waitFor();
+    await asSent.click();
     await steps.getByText('Test (failed)').waitFor();
     await page.getByRole('link', { name: 'Go on anyway' }).waitFor();
     const [refusedTest] = stage.sink.received('/first');
@@ -370,6 +399,15 @@ story(
     await page.waitForURL(/user=user-lost/);
     await row.waitFor();
     await isGood();
+
+    // A search marks what it found, and a click beside the link reads it beside the list.
+    await search.fill('order lost');
+    await row.locator('mark', { hasText: 'Order Lost' }).waitFor();
+    await page.getByText('"order lost" in quotes finds exactly that value.').waitFor();
+    await page.locator(`[data-row="${lost}"] .c-time`).click();
+    await page.waitForURL(new RegExp(`open=${lost}`));
+    await page.getByRole('complementary', { name: 'Delivery' }).getByText('Timeline').waitFor();
+    await isGood();
     await row.click();
 
     await page
@@ -382,6 +420,15 @@ story(
       .getByText(/^Attempt 1: 422/)
       .waitFor();
     await page.getByRole('button', { name: 'Copy as curl' }).waitFor();
+    await page.getByLabel('Facts').getByRole('link', { name: 'Web shop' }).waitFor();
+    await page
+      .getByRole('region', { name: 'The same event at other destinations' })
+      .getByText('1 delivered, 1 dead')
+      .waitFor();
+    expect(await page.locator('.head-actions button').allTextContents()).toEqual([
+      'Replay',
+      'Edit and send a test',
+    ]);
     await isGoodEverywhere();
 
     // An edited copy goes out once, as a test, with an id of its own.
@@ -435,6 +482,9 @@ story(
     await stage.sink.waitFor(1, { path: '/crm-copy' });
     expect(stage.sink.received('/crm')).toHaveLength(1);
     await page.getByText(/^Not called, .*\/crm$/).waitFor();
+    await page.getByRole('button', { name: /^Attempt 1: 422/ }).click();
+    const firstAttempt = page.getByRole('region', { name: 'Attempt 1', exact: true });
+    await firstAttempt.getByText('gone away').waitFor();
 
     // All rows of a page, sent again at once, to one URL.
     await page.goto(at(`/deliveries?destination=${hooks.crm.id}&user=user-lost`));
@@ -468,6 +518,39 @@ story(
     await page.getByLabel('Progress').getByText('done').waitFor();
     await stage.sink.waitFor(asked, { path: '/warehouse' });
     await isGoodEverywhere();
+
+    // Back to the list, whose rows lead on.
+    await page
+      .getByRole('navigation', { name: 'Path to this page' })
+      .getByRole('link', { name: 'Replays' })
+      .click();
+    await page.getByRole('button', { name: 'New replay' }).click();
+    await page.getByRole('form', { name: 'New replay' }).waitFor();
+    const replays = page.getByRole('region', { name: 'Replays', exact: true });
+    await replays.locator('tbody time').first().click();
+    await page.waitForURL(/\/replays\/[^/?]+$/);
+
+    // More than a page is selected at once.
+    const many = Array.from({ length: 60 }, (_, i) => ({
+      type: 'track',
+      userId: 'user-many',
+      event: `Many ${String(i)}`,
+    }));
+    await stage.system.send(shop.writeKey, 'batch', { batch: many });
+    await eventually(async () => {
+      const ofMany = `/deliveries?destination=${hooks.ledger.id}&user=user-many&limit=200`;
+      const { body } = await stage.system.control('GET', ofMany);
+      expect(body.data).toHaveLength(many.length);
+    });
+    await place('Deliveries').click();
+    await search.fill(`destination:${hooks.ledger.id} user:user-many `);
+    const shown = page.getByRole('link', { name: /^track: Many/ });
+    await eventually(async () => expect(await shown.count()).toBe(50));
+    await page.getByLabel('Select all on this page').check();
+    await page.getByText('50 selected').waitFor();
+    await page.getByRole('button', { name: 'Select all 60 that match' }).click();
+    await page.getByText('60 selected').waitFor();
+    await isGood();
   },
   MINUTES,
 );
@@ -548,7 +631,12 @@ story(
   async () => {
     const { page } = tab;
     await page.goto(at('/alerts'));
+    // Nothing is sent to nobody.
+    await page.getByText('Nobody gets them yet').waitFor();
+    const sends = page.getByLabel('Send alerts');
+    expect([await sends.isChecked(), await sends.isDisabled()]).toEqual([false, true]);
     await page.getByRole('button', { name: 'Add a URL' }).click();
+    expect([await sends.isChecked(), await sends.isDisabled()]).toEqual([true, false]);
     await page.getByLabel('Address').fill(stage.sink.url('/ops'));
     await page.getByLabel('Failing after').fill('soon');
     await page.getByRole('button', { name: 'Save', exact: true, disabled: true }).waitFor();
@@ -604,6 +692,8 @@ story(
     // From a call to its delivery.
     await page.getByLabel('Show', { exact: true }).selectOption('');
     await page.getByText('track: Cart Viewed').first().click();
+    const reached = page.getByRole('list', { name: 'Destinations' });
+    await reached.getByText('delivered', { exact: true }).first().waitFor();
     await page.getByRole('link', { name: 'Show the delivery to Ledger' }).first().click();
     await page.getByRole('link', { name: /^track.*, delivered/ }).waitFor();
     await isGood();
@@ -617,6 +707,8 @@ story(
   async () => {
     const { page } = tab;
     const { id } = hooks.ledger;
+    const nobody = { batch: [{ type: 'track', event: 'Nobody Did It' }] };
+    await stage.system.send(shop.writeKey, 'batch', nobody);
     await page.goto(at(`/destinations/${id}/settings`));
     const filter = page.getByLabel('Filter', { exact: true });
     await filter.fill('event = "Cart Viewed"');
@@ -656,6 +748,9 @@ story(
     await page.getByText('No request exceeded the limits in the last 24 hours.').waitFor();
     await isGood();
     await page.goto(at(`/sources/${shop.id}`));
+    await page.getByText('Calls a minute').waitFor();
+    const reasons = page.getByRole('list', { name: 'Why calls were rejected' });
+    await reasons.getByRole('listitem').first().waitFor();
     await page.getByRole('button', { name: 'Block Cart Viewed' }).click();
     await page.getByRole('button', { name: 'Unblock Cart Viewed' }).waitFor();
     await isGood();
@@ -749,6 +844,10 @@ story(
     await page.goto(at('/?span=1h'));
     await eventually(async () => expect(await page.locator('.charts figure').count()).toBe(4));
     await page.getByText(/^[1-9]\d* accepted, \d+ rejected/).waitFor();
+    await page
+      .locator('.headline')
+      .getByText(/^(No destination of \d+ fails|\d+ of \d+ destinations fails?|\d+ degraded)$/)
+      .waitFor();
     const chart = page.locator('figure').filter({ hasText: /^Deliveries/ });
     const shown = page.locator('.charts [class*=tooltipLabel]');
     const drawnIn = (title: RegExp) =>
@@ -768,9 +867,27 @@ story(
       expect(await drawnIn(/^Deliveries/)).toEqual(['Delivered', 'Dead']);
       expect(await drawnIn(/^Failed attempts/)).toEqual(['Failed attempts']);
     });
+    // The area between two lines is no third value.
+    const latencies = page.locator('figure').filter({ hasText: /^From acceptance/ });
+    expect(await latencies.locator('.between path').count()).toBeGreaterThan(0);
+    await eventually(async () => {
+      await latencies.locator('circle.recharts-line-dot').last().hover({ force: true });
+      expect(await drawnIn(/^From acceptance/)).toEqual(['p50', 'p95']);
+    });
+    // The last bar still grows.
+    expect(await chart.locator('.recharts-reference-area').count()).toBe(1);
     const happened = page.getByRole('list', { name: 'Notices and changes' });
     await happened.getByRole('link').first().waitFor();
     expect(await chart.locator('.recharts-reference-line').count()).toBeGreaterThan(0);
+    await isGood();
+
+    // Nothing was sent before the system was there.
+    await eventually(async () => {
+      await drag(chart, 0.12, 0.18);
+      await page.waitForURL(/since=.*until=/, { timeout: 2_000 });
+    });
+    await page.getByText('No attempt failed').waitFor();
+    await page.getByRole('link', { name: 'Send an event' }).first().waitFor();
     await isGood();
 
     await page.goto(at('/deliveries'));
@@ -811,6 +928,8 @@ story(
     await page.getByRole('link', { name: 'CRM', exact: true }).click();
     await page.locator('.charts figure').first().waitFor();
     expect(page.url()).toBe(at(`/destinations/${hooks.crm.id}`));
+    await page.getByText('1 h', { exact: true }).click();
+    await page.getByText('Dead, 1 h').waitFor();
   },
   MINUTES,
 );
@@ -832,8 +951,14 @@ story(
     await enter(stage.system.adminToken);
     // One step is not done, so the list of the first steps is there.
     await stage.system.control('PATCH', '/alerts', { webhooks: [] });
+    await stage.system.control('PATCH', `/destinations/${hooks.crm.id}`, {
+      sharedSecret: 'a secret of the first steps',
+    });
     await page.goto(at('/'));
-    await page.getByRole('region', { name: 'First steps' }).getByRole('link').first().waitFor();
+    // A card would have a heading.
+    const steps = page.getByRole('region', { name: 'First steps' });
+    await steps.getByText('5 of 6 first steps done').waitFor();
+    expect(await steps.getByRole('heading').count()).toBe(0);
     await page.getByText('As a table').click();
     await page
       .getByRole('region', { name: 'Deliveries over time' })
@@ -979,7 +1104,8 @@ story(
 );
 
 story(
-  'the code for a page warns of the key of a server, and creates a source whose key is public',
+  'the code for a page warns of the key of a server, and creates a source whose key is public; ' +
+    'sources and destinations are searched, filtered and sorted',
   async () => {
     const { page } = tab;
     await page.goto(at(`/sources/${shop.id}/code`));
@@ -1000,11 +1126,14 @@ story(
     await page.goto(at('/sources'));
     await page.getByRole('button', { name: 'New source' }).click();
     await page.getByLabel('Name of the source').fill('App');
-    await page.getByLabel('Its calls come from').selectOption('a page or an app');
+    await page.getByLabel('Calls come from').selectOption('a page or an app');
     await page.getByRole('button', { name: 'Create source' }).click();
     await page.getByRole('heading', { name: 'App' }).waitFor();
     const { body: ofPage } = await stage.system.control('GET', `/sources/${sourceIn(page.url())}`);
     expect(ofPage).toMatchObject({ name: 'App', trust: 'browser' });
+
+    await findIn('Sources', 'web shop (', 'Web shop (pages)');
+    await findIn('Destinations', 'wareh', 'Warehouse');
   },
   MINUTES,
 );
@@ -1012,4 +1141,35 @@ story(
 /** Returns the id of the source whose page has this address. */
 function sourceIn(url: string): string {
   return /\/sources\/([^/]+)/.exec(url)![1]!;
+}
+
+/** Finds an entry of a list by a part of its name, and none of it by a state, and sorts the list. */
+async function findIn(list: 'Sources' | 'Destinations', part: string, name: string): Promise<void> {
+  const { page } = tab;
+  const names = () => page.locator('tr[data-row] td:first-child .link').allTextContents();
+  await place(list).click();
+  const field = page.getByLabel('Search by name or id');
+  await field.fill(part);
+  await eventually(async () => expect(await names()).toEqual([name]));
+  await page.getByRole('button', { name: 'Off', exact: true }).click();
+  await page.getByText('Nothing matches').waitFor();
+  await page.getByRole('button', { name: 'All', exact: true }).click();
+  await field.fill('');
+  const sort = page.getByRole('button', { name: /^Name/ });
+  await sort.click();
+  await page.waitForURL(/sort=name/);
+  await sort.click();
+  const { body } = await stage.system.control('GET', `/${list.toLowerCase()}?sort=-name`);
+  const sorted = (body.data as { name: string }[]).map((each) => each.name);
+  await eventually(async () => expect(await names()).toEqual(sorted));
+
+  // By keyboard to the next row, to its page, and back to it.
+  const next = await page.locator('tr[data-row]').nth(1).getAttribute('data-row');
+  await page.locator('tr[data-row] .link').first().focus();
+  await page.keyboard.press('ArrowDown');
+  expect(await tab.evaluate(FOCUSED)).toBe(next);
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.pathname.endsWith(`/${next!}`));
+  await page.goBack();
+  await eventually(async () => expect(await tab.evaluate(FOCUSED)).toBe(next));
 }

@@ -131,7 +131,9 @@ function Rules({ draft, onChange, problems }: RulesProps) {
       <Checkbox
         label={words.sendAlerts}
         description={isToNobody ? words.sendAlertsToNobody : words.sendAlertsHint}
-        checked={draft.enabled}
+        // Without a receiver none is sent, whatever the stored choice.
+        checked={draft.enabled && !isToNobody}
+        disabled={isToNobody}
         onChange={(event) => onChange({ ...draft, enabled: event.target.checked })}
       />
     </>

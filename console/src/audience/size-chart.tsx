@@ -36,7 +36,7 @@ export function SizeChart({ sizes, span }: Props) {
           count(Math.max(...shown)),
         );
   return (
-    <Figure says={says} isEmpty={shown.length === 0}>
+    <Figure says={says} empty={shown.length === 0 ? words.noDataYet : undefined}>
       <LineChart
         {...LOOK}
         {...byTime(steps, span.stepSeconds)}

@@ -1,12 +1,5 @@
 import { Button, Checkbox, Group, Text } from '@mantine/core';
-import {
-  type KeyboardEvent,
-  type MouseEvent,
-  type ReactNode,
-  useEffect,
-  useRef,
-  useState,
-} from 'react';
+import { type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { SelectionBar } from '../delivery/selection';
@@ -14,11 +7,12 @@ import { call, useRead } from '../lib/api';
 import { whyOf } from '../lib/goes-on';
 import { answerInShort, count, stateInWords } from '../lib/labels';
 import { sayProblem } from '../lib/problems';
-import { linkOf, rowOf, useReturn } from '../lib/return';
+import { isWithinRow, linkOf, rowOf } from '../lib/rows';
 import { useMay } from '../lib/session';
 import { timeOf } from '../lib/times';
 import { SendFirst } from '../source/send-first';
 import { type Filters, Pager, useFilters } from '../ui/filters';
+import { Marked, Sought } from '../ui/marked';
 import { ViewTabs } from '../ui/saved-views';
 import { TimeFilter } from '../ui/time-filter';
 import { useToast } from '../ui/toast';
@@ -27,7 +21,7 @@ import { Histogram } from './histogram';
 import { DeliveryPanel } from './panel';
 import { MOST_SELECTED, readMatching } from './read-matching';
 import { SearchField } from './search-field';
-import { tallyOf, theMessageOf } from './tally';
+import { tallyInWords, theMessageOf } from './tally';
 import { text } from '../texts';
 
 const words = text.watch.deliveries;
@@ -75,6 +69,7 @@ export function DeliveryList({ destination }: Props) {
   const query = queryOf(filters, destination);
   const read = useRead('GET /deliveries', { query }, { every: 5_000, keep: true });
   const total = useTotal(query);
+  const sought = 'q' in query ? filters.get('q') : '';
   // Of what was searched for before, or of a page of several, no count would be true.
   const isAll =
     !read.isPlaceholderData && filters.get('after') === '' && read.data?.data.next === null;
@@ -99,13 +94,15 @@ export function DeliveryList({ destination }: Props) {
       {read.data?.data.searched && (
         <Searched
           times={read.data.data.searched}
-          asked={'q' in query ? filters.get('q') : ''}
+          asked={sought}
           found={isAll ? read.data.data.data : []}
         />
       )}
       {read.data && !read.error ? (
         <div className={destination === undefined ? '' : 'of-one'}>
-          <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
+          <Sought value={sought}>
+            <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
+          </Sought>
         </div>
       ) : (
         <Unread read={read} what={words.list} />
@@ -161,9 +158,7 @@ function Searched({ times: { from, to, complete }, asked, found }: SearchedProps
   const message = theMessageOf(found);
   return (
     <Text size="sm" className="quiet" role="status">
-      {isText && found.length > 0 && (
-        <strong>{words.found(asked, tallyOf(found).map(outcomeCount))} </strong>
-      )}
+      {isText && found.length > 0 && <strong>{words.found(asked, tallyInWords(found))} </strong>}
       {isText && message !== undefined && (
         <>
           <TextLink to={`/lookup?${new URLSearchParams({ message }).toString()}`}>
@@ -177,10 +172,6 @@ function Searched({ times: { from, to, complete }, asked, found }: SearchedProps
       {isText && !asked.includes('"') && words.quotesHint(asked)}
     </Text>
   );
-}
-
-function outcomeCount({ outcome, n }: ReturnType<typeof tallyOf>[number]): string {
-  return `${count(n)} ${words.outcomes[outcome]}`;
 }
 
 interface FoundProps {
@@ -199,7 +190,6 @@ function Found({ deliveries: { data: deliveries, next }, query, filters, total }
   const toast = useToast();
   const open = filters.get('open');
   const keys = useRowKeys(deliveries, open, (id) => filters.set('open', id));
-  const rowsSeen = useReturn(deliveries.length > 0);
   if (deliveries.length === 0) return <Nothing filters={filters} isAll={next === null} />;
   const choose = (rows: readonly Row[], on: boolean) => {
     const selected = new Map(chosen);
@@ -230,7 +220,7 @@ function Found({ deliveries: { data: deliveries, next }, query, filters, total }
   };
   const mayChooseAll = isWholePage && next !== null && chosen.size <= deliveries.length;
   return (
-    <div className={open === '' ? '' : 'with-panel'} onKeyDown={keys} ref={rowsSeen}>
+    <div className={open === '' ? '' : 'with-panel'} onKeyDown={keys}>
       <div className="list">
         <SelectionBar
           selected={[...chosen.values()]}
@@ -366,11 +356,12 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
   const title = delivery.event === null ? delivery.type : `${delivery.type}: ${delivery.event}`;
   const why = whyOf(delivery, Date.now());
   const { lastStatusCode, lastError } = delivery;
+  const userId = delivery.userId ?? '–';
   const answer = answerInShort(lastStatusCode, lastError?.code);
   // The word that the search field takes.
   const errorFilter = lastStatusCode === null && lastError ? `error:${lastError.code}` : answer;
   const onClick = (event: MouseEvent<HTMLElement>) => {
-    if ((event.target as HTMLElement).closest('a, input, label, button')) return;
+    if (isWithinRow(event)) return;
     if (!window.matchMedia(HAS_ROOM).matches) link.current?.click();
     else {
       link.current?.focus({ preventScroll: true });
@@ -398,14 +389,20 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
           to={`/deliveries/${delivery.id}`}
           aria-label={words.rowName(title, stateInWords(delivery.status), delivery.id)}
         >
-          <bdi>{delivery.event ?? delivery.type}</bdi>
+          <bdi>
+            <Marked>{delivery.event ?? delivery.type}</Marked>
+          </bdi>
         </TextLink>
         {delivery.test && words.test}
       </td>
       <Cell className="c-destination" title={delivery.destination}>
         {delivery.destinationName ?? words.deleted}
       </Cell>
-      <Cell className="c-user">{delivery.userId ?? '–'}</Cell>
+      <td className="c-user" title={userId}>
+        <bdi>
+          <Marked>{userId}</Marked>
+        </bdi>
+      </td>
       <td className="c-time">
         <When at={delivery.acceptedAt} />
       </td>
@@ -430,7 +427,7 @@ interface CellProps {
 function Cell({ children, className, title = children }: CellProps) {
   return (
     <td className={className} title={title}>
-      <bdi>{children as ReactNode}</bdi>
+      <bdi>{children}</bdi>
     </td>
   );
 }

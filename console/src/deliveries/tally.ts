@@ -1,7 +1,9 @@
 import { type Deliveries } from '../../../shared/api/operations';
 import { isDelivered, isUnderWay } from '../../../shared/model/reasons';
+import { count } from '../lib/labels';
+import { text } from '../texts';
 
-/** What a search has found, in a few numbers. Pure. */
+/** What became of several deliveries, in a few numbers. Pure. */
 
 type Found = Pick<Deliveries['data'][number], 'status' | 'messageId'>;
 
@@ -14,13 +16,15 @@ function outcomeOf({ status }: Found): Outcome {
   return status === 'dead' ? 'dead' : 'cancelled';
 }
 
-/** Returns how many deliveries came to what, without what none came to. */
-export function tallyOf(found: readonly Found[]): { outcome: Outcome; n: number }[] {
+const words = text.watch.deliveries;
+
+/** Says how many deliveries came to what: "3 delivered, 1 dead". */
+export function tallyInWords(found: readonly Found[]): string {
   const outcomes = found.map(outcomeOf);
-  return OUTCOMES.map((outcome) => ({
-    outcome,
-    n: outcomes.filter((each) => each === outcome).length,
-  })).filter(({ n }) => n > 0);
+  return OUTCOMES.flatMap((outcome) => {
+    const n = outcomes.filter((each) => each === outcome).length;
+    return n === 0 ? [] : [`${count(n)} ${words.outcomes[outcome]}`];
+  }).join(', ');
 }
 
 /** Returns the event that all of them are deliveries of; undefined: several, or none. */

@@ -1,4 +1,4 @@
-import { Group, Menu, Text } from '@mantine/core';
+import { Menu, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
@@ -10,41 +10,60 @@ import { text } from '../texts';
 
 const words = text.delivery.recall;
 
-/** Sends a waiting delivery now, or cancels it. */
+/** The actions for a delivery that waits: it is sent now, or cancelled. */
 
-/** The actions for a delivery that waits. They disappear until its history shows their effect. */
-export function RecallDelivery({ delivery }: { delivery: Delivery }) {
+/**
+ * Returns whether the user may act on a delivery, and what to call once they have: the actions
+ * disappear until its history shows their effect.
+ * @param delivery undefined: not read yet
+ */
+export function useRecall(delivery: Delivery | undefined) {
   const mayRetry = useMay('POST /deliveries/{id}/retry');
-  const { id, status, reason, attemptsMade } = delivery;
-  const state = `${status}/${reason ?? ''}/${String(attemptsMade)}`;
   const [asked, setAsked] = useState<string>();
-  const [isCancelling, setCancelling] = useState(false);
-  const onDone = () => setAsked(state);
+  const state = delivery && stateOf(delivery);
+  return {
+    mayRecall: mayRetry && isUnderWay(delivery?.status) && asked !== state,
+    onRecalled: () => setAsked(state),
+  };
+}
+
+function stateOf({ id, status, reason, attemptsMade }: Delivery): string {
+  return [id, status, reason ?? '', String(attemptsMade)].join('/');
+}
+
+interface Props {
+  id: string;
+  onDone: () => void;
+}
+
+export function SendNow({ id, onDone }: Props) {
   const retry = useChange('POST /deliveries/{id}/retry', { says: words.sending, onDone });
-  const cancel = useChange('POST /deliveries/{id}/cancel', { says: words.cancelling, onDone });
-  if (!mayRetry || !isUnderWay(status) || asked === state) return null;
-  const error = retry.error ?? cancel.error;
   return (
     <div>
-      <Group>
-        <Confirmed
-          label={words.sendNow}
-          question={words.sendQuestion}
-          busy={retry.isPending}
-          onConfirm={() => retry.mutate({ id })}
-        >
-          <Text>{words.sendHint}</Text>
-        </Confirmed>
-        <MoreMenu label={words.more} width={200}>
-          <Menu.Item color="red" onClick={() => setCancelling(true)}>
-            {words.cancelDelivery}
-          </Menu.Item>
-        </MoreMenu>
-      </Group>
+      <Confirmed
+        label={words.sendNow}
+        question={words.sendQuestion}
+        busy={retry.isPending}
+        onConfirm={() => retry.mutate({ id })}
+      >
+        <Text>{words.sendHint}</Text>
+      </Confirmed>
+      {retry.error && <Failure error={retry.error} what={words.changeTask} />}
+    </div>
+  );
+}
+
+export function CancelDelivery({ id, onDone }: Props) {
+  const [isCancelling, setCancelling] = useState(false);
+  const cancel = useChange('POST /deliveries/{id}/cancel', { says: words.cancelling, onDone });
+  return (
+    <div>
+      <MoreMenu label={words.more} width={200}>
+        <Menu.Item onClick={() => setCancelling(true)}>{words.cancelDelivery}</Menu.Item>
+      </MoreMenu>
       <Question
         opened={isCancelling}
         onClose={() => setCancelling(false)}
-        danger
         label={words.cancelDelivery}
         dismiss={words.keepWaiting}
         question={words.cancelQuestion}
@@ -52,7 +71,7 @@ export function RecallDelivery({ delivery }: { delivery: Delivery }) {
       >
         <Text>{words.cancelHint}</Text>
       </Question>
-      {error && <Failure error={error} what={words.changeTask} />}
+      {cancel.error && <Failure error={cancel.error} what={words.changeTask} />}
     </div>
   );
 }

@@ -55,7 +55,6 @@ export function SelectionBar({
             past={words.beingCancelled}
             act={(id) => call('POST /deliveries/{id}/cancel', { id })}
             onDone={onDone}
-            danger
             dismiss={words.keepWaiting}
           >
             {words.cancelHint}
@@ -116,12 +115,11 @@ interface BulkProps {
   /** below the hint */
   choice?: ReactNode;
   incomplete?: boolean;
-  danger?: boolean;
   dismiss?: string;
 }
 
 function BulkButton({ label, past, rows, act, onDone, children, choice, ...options }: BulkProps) {
-  const { danger = false, incomplete = false, dismiss = words.dismiss } = options;
+  const { incomplete = false, dismiss = words.dismiss } = options;
   const [busy, setBusy] = useState(false);
   const toast = useToast();
   const queries = useQueryClient();
@@ -146,7 +144,6 @@ function BulkButton({ label, past, rows, act, onDone, children, choice, ...optio
       label={label(count(rows.length))}
       question={words.question(label(many))}
       busy={busy}
-      danger={danger}
       incomplete={incomplete}
       dismiss={dismiss}
       onConfirm={() => void run()}

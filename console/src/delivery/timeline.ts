@@ -22,7 +22,7 @@ const words = text.delivery.timeline;
 export interface Moment {
   /** null: the time is unknown */
   at: string | null;
-  kind: 'done' | 'bad' | 'wait' | 'next';
+  kind: 'done' | 'failed' | 'dead' | 'cancelled' | 'wait' | 'next';
   text: string;
   /** of an attempt */
   attempt?: Delivery['attempts'][number];
@@ -56,7 +56,7 @@ function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
   const took = ms < 1_000 ? latency(ms) : spanOf(ms);
   return {
     at: attempt.at,
-    kind: attempt.outcome === 'delivered' ? 'done' : 'bad',
+    kind: attempt.outcome === 'delivered' ? 'done' : 'failed',
     text: attempt.withheld
       ? words.withheld(results.join(', '))
       : words.attempt(attempt.n, results.join(', '), took),
@@ -66,8 +66,7 @@ function attemptMoment(attempt: Delivery['attempts'][number]): Moment {
 
 function ending({ status, reason, settledAt, goesOn }: Delivery, nowMs: number): Moment[] {
   if (!isUnderWay(status) || goesOn === null) {
-    const kind = isDelivered(status) ? 'done' : 'bad';
-    return [{ at: settledAt, kind, text: capitalized(stateInWords(status)) }];
+    return [{ at: settledAt, kind: endKind(status), text: capitalized(stateInWords(status)) }];
   }
   const waits = reasonInWords(reason);
   const { at, givenUpAt } = goesOn;
@@ -85,6 +84,11 @@ function ending({ status, reason, settledAt, goesOn }: Delivery, nowMs: number):
       ? { at: givenUpAt, kind: 'next', text: words.givesUp }
       : { at: givenUpAt, kind: 'wait', text: words.endWindow },
   ]);
+}
+
+function endKind(status: Delivery['status']): Moment['kind'] {
+  if (isDelivered(status)) return 'done';
+  return status === 'dead' ? 'dead' : 'cancelled';
 }
 
 /** Names a delivery by what happened and where it goes: "Order Completed → Acme Billing". */

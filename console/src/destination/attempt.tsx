@@ -1,4 +1,4 @@
-import { Stack, Text } from '@mantine/core';
+import { Button, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { type Delivery } from '../../../shared/api/operations';
 import { PHASES } from '../../../shared/model/phases';
@@ -115,7 +115,7 @@ function TryView({ of: url, body, isSettled }: TryProps) {
   return (
     <Stack gap="xs">
       {problem !== undefined && (
-        <Text size="sm" className="bad">
+        <Text size="sm" className="warning">
           {problem}
         </Text>
       )}
@@ -200,18 +200,41 @@ function ResponseContent({ response }: { response: Try['response'] }) {
     );
   }
   const { headers, body, truncated } = response;
-  const value = jsonIn(body);
   return (
     <>
       <Code label={words.responseHeaders} text={linesOf(headers).join('\n')} />
-      {value !== undefined && <JsonView label={words.responseCode} value={value} />}
-      {value === undefined && body !== '' && <Code label={words.responseCode} text={body} />}
-      {body === '' && (
+      {body === '' ? (
         <Text size="sm" className="quiet">
           {words.noBody}
         </Text>
+      ) : (
+        <ResponseBody body={body} />
       )}
       {truncated && <Text size="sm">{words.truncated}</Text>}
+    </>
+  );
+}
+
+/** JSON in colours, or as the endpoint has sent it. */
+function ResponseBody({ body }: { body: string }) {
+  const [isAsSent, setAsSent] = useState(false);
+  const value = jsonIn(body);
+  if (value === undefined) return <Code label={words.responseCode} text={body} />;
+  return (
+    <>
+      {isAsSent ? (
+        <Code label={words.responseCode} text={body} />
+      ) : (
+        <JsonView label={words.responseCode} value={value} />
+      )}
+      <Button
+        variant="default"
+        size="compact-xs"
+        aria-pressed={isAsSent}
+        onClick={() => setAsSent(!isAsSent)}
+      >
+        {words.asSent}
+      </Button>
     </>
   );
 }

@@ -150,6 +150,7 @@ function useRights() {
 interface Item {
   name: string;
   does: Dialog | 'pause';
+  /** it cannot be undone */
   danger?: boolean;
 }
 
@@ -173,8 +174,8 @@ function itemsOf({ destination, waiting = 0, fitting, may }: Standings): Item[] 
     ],
     [may.retry && waiting > 0 && enabled && !paused, { name: words.sendAllNow, does: 'sendAll' }],
     [may.delete && hasSharedSecret, { name: words.rotateSecret, does: 'rotate' }],
-    [may.retry && waiting > 0, { name: words.cancelAllWaiting, does: 'cancelAll', danger: true }],
-    [may.change && enabled, { name: words.disable, does: 'disable', danger: true }],
+    [may.retry && waiting > 0, { name: words.cancelAllWaiting, does: 'cancelAll' }],
+    [may.change && enabled, { name: words.disable, does: 'disable' }],
     [may.delete, { name: words.delete, does: 'delete', danger: true }],
   ];
   return items.flatMap(([isPossible, item]) => (isPossible ? [item] : []));
@@ -207,7 +208,6 @@ function Questions({ destination, etag, waiting, dialog, onClose, onDisable }: Q
       <Question
         opened={dialog === 'disable'}
         onClose={onClose}
-        danger
         label={words.disable}
         question={words.disableQuestion}
         onConfirm={onDisable}
@@ -236,7 +236,6 @@ function Questions({ destination, etag, waiting, dialog, onClose, onDisable }: Q
       <Question
         opened={dialog === 'cancelAll'}
         onClose={onClose}
-        danger
         dismiss={words.keepWaiting}
         label={words.cancelAllWaiting}
         question={words.cancelAllQuestion(many)}

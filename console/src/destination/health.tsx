@@ -166,6 +166,7 @@ function LastAttempts({ destination }: { destination: string }) {
       <Table
         label={words.lastAttempts}
         className="dense attempts"
+        leads
         head={[
           { text: words.when, className: 'c-when' },
           { text: words.result, className: 'c-status' },
@@ -176,7 +177,10 @@ function LastAttempts({ destination }: { destination: string }) {
         ]}
       >
         {rows.map((attempt) => (
-          <tr key={`${attempt.delivery.id} ${attempt.at}`}>
+          <tr
+            key={`${attempt.delivery.id} ${attempt.at}`}
+            data-row={`${attempt.delivery.id} ${attempt.at}`}
+          >
             <td>
               <When at={attempt.at} exact />
             </td>

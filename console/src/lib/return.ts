@@ -1,25 +1,16 @@
 import { useEffect, useRef } from 'react';
 import { NavigationType, useLocation, useNavigationType } from 'react-router';
+import { linkOf, rowOf } from './rows';
 
 /** The row of each list that its reader went away from, by the address of the list. */
 const left = new Map<string, string>();
 
-/** Rows of a list are elements with `data-row`, each with a link. */
-export function rowOf(id: string): HTMLElement | null {
-  return document.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`);
-}
-
-export function linkOf(row: HTMLElement | null): HTMLElement | null | undefined {
-  return row?.querySelector<HTMLElement>('a');
-}
-
 /**
  * Brings the reader of a list back to the row that they came from, by the browser's Back: its link
  * has the focus again.
- * @param isReady the rows are there
  * @returns for `ref` of the element that contains the rows
  */
-export function useReturn(isReady: boolean): React.RefObject<HTMLDivElement | null> {
+export function useReturn(): React.RefObject<HTMLDivElement | null> {
   const { key } = useLocation();
   const isBack = useNavigationType() === NavigationType.Pop;
   const list = useRef<HTMLDivElement>(null);
@@ -35,14 +26,14 @@ export function useReturn(isReady: boolean): React.RefObject<HTMLDivElement | nu
     note();
     rows.addEventListener('focusin', note);
     return () => rows.removeEventListener('focusin', note);
-  }, [key, isReady]);
+  }, [key]);
   useEffect(() => {
     const id = left.get(key);
-    if (!isReady || !pending.current || id === undefined) return;
+    if (!pending.current || id === undefined) return;
     pending.current = false;
     const row = rowOf(id);
     row?.scrollIntoView({ block: 'center' });
     linkOf(row)?.focus({ preventScroll: true });
-  }, [key, isReady]);
+  }, [key]);
   return list;
 }

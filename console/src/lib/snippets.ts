@@ -25,18 +25,30 @@ export interface Snippet {
 const CLONE = 'WAYPOST=~/waypost';
 const GO_CLIENT = 'github.com/waypost/waypost/clients/go';
 
+/**
+ * Returns the shortest of them, which needs no program.
+ * @param ingest the address of ingest for clients
+ */
+export function curlFor(ingest: string, writeKey: string): Snippet {
+  return {
+    name: 'curl',
+    code: [
+      `curl ${hostOf(ingest)}/v1/track -u '${writeKey}:' \\`,
+      `  -H 'Content-Type: application/json' \\`,
+      `  -d '{"userId":"user-1","event":"First Event","properties":{"plan":"free"}}'`,
+    ].join('\n'),
+  };
+}
+
+function hostOf(ingest: string): string {
+  return ingest.replace(/\/$/, '');
+}
+
 /** @param ingest the address of ingest for clients */
 export function snippetsFor(ingest: string, writeKey: string): Snippet[] {
-  const [host, key] = [ingest.replace(/\/$/, ''), writeKey];
+  const [host, key] = [hostOf(ingest), writeKey];
   return [
-    {
-      name: 'curl',
-      code: [
-        `curl ${host}/v1/track -u '${key}:' \\`,
-        `  -H 'Content-Type: application/json' \\`,
-        `  -d '{"userId":"user-1","event":"First Event","properties":{"plan":"free"}}'`,
-      ].join('\n'),
-    },
+    curlFor(ingest, writeKey),
     {
       name: words.browser,
       install: 'npm install @segment/analytics-next',

@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
-import { useAll } from './api';
+import { type SourceRow } from '../../../shared/api/operations';
+import { useAll, useRead } from './api';
 
 /** The audience or computed trait behind a source that Waypost itself feeds. */
 export interface Telling {
@@ -26,4 +27,14 @@ export function useTelling(): ReadonlyMap<string, Telling> {
       ]),
     [audiences, traits],
   );
+}
+
+/** Beyond them hardly anybody needs a first one. */
+const FIRST = 20;
+
+/** Returns the first source that clients may send to; null: none; undefined: not read yet. */
+export function useFirstSource(): SourceRow | null | undefined {
+  const telling = useTelling();
+  const read = useRead('GET /sources', { query: { limit: FIRST } });
+  return read.data && (read.data.data.data.find(({ id }) => !telling.has(id)) ?? null);
 }

@@ -9,7 +9,7 @@ import { count } from '../lib/labels';
 import { MOST_NAMED, namesInShort } from '../lib/names';
 import { Pager, useFilters } from '../ui/filters';
 import { Tabs } from '../ui/tabs';
-import { Empty, LinkButton, Listed, NameLink, Page, Table, TextLink, When } from '../ui/ui';
+import { Empty, LinkButton, Listed, NameLink, number, Page, Table, TextLink, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.setup.audiences;
@@ -20,11 +20,11 @@ const LOOK_AGAIN_MS = 5_000;
 
 const HEAD = [
   words.name,
-  words.trait,
-  words.users,
-  words.state,
-  words.lastSync,
-  words.destinations,
+  { text: words.trait, className: 'c-trait' },
+  { ...number(words.users), className: 'c-count' },
+  { text: words.state, className: 'c-phase' },
+  { text: words.lastSync, className: 'c-calls' },
+  { text: words.destinations, className: 'c-trait' },
 ];
 
 export function Audiences() {
@@ -43,7 +43,7 @@ export function Audiences() {
     >
       <Listed read={read} what={words.list} empty={<NoAudience />}>
         {(audiences) => (
-          <Table label={words.title} head={HEAD}>
+          <Table label={words.title} className="dense audiences" leads head={HEAD}>
             {audiences.map((audience) => (
               <Line
                 key={audience.id}
@@ -88,10 +88,15 @@ export function ComputedTraits() {
     >
       <Listed read={read} what={words.traitList} empty={<NoTrait />}>
         {(traits) => (
-          <Table label={words.computedTraits} head={[...HEAD, words.value]}>
+          <Table
+            label={words.computedTraits}
+            className="dense audiences"
+            leads
+            head={[...HEAD, { text: words.value, className: 'c-trait' }]}
+          >
             {traits.map((trait) => (
               <Line key={trait.id} of={trait} to={`/audiences/traits/${trait.id}`} names={names}>
-                <td>
+                <td title={trait.event}>
                   {COMPUTE_WORDS[trait.compute]}: {trait.event}
                 </td>
               </Line>
@@ -163,22 +168,23 @@ interface LineProps {
 
 function Line({ of, to, names, children }: LineProps) {
   const { name, key, status, destinations } = of;
+  const shown = namesInShort(destinations, names) || words.none;
   return (
-    <tr>
+    <tr data-row={to}>
       <td>
         <NameLink to={to} name={name} />
       </td>
-      <td className="break">
+      <td title={key}>
         <code>{key}</code>
       </td>
-      <td>{count(status.members)}</td>
+      <td className="number">{count(status.members)}</td>
       <td>
         <Phase of={status} />
       </td>
       <td>
         <When at={status.lastSync?.at ?? null} />
       </td>
-      <td>{namesInShort(destinations, names) || words.none}</td>
+      <td title={shown}>{shown}</td>
       {children}
     </tr>
   );

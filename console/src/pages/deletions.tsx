@@ -6,7 +6,7 @@ import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { MOST_NAMED, namesInShort } from '../lib/names';
 import { Pager, useFilters } from '../ui/filters';
-import { AdminsOnly, Confirmed, Empty, Failure, Listed, Page, Table, When } from '../ui/ui';
+import { AdminsOnly, Confirmed, Empty, Failure, Listed, number, Page, Table, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.administration.deletions;
@@ -43,11 +43,11 @@ export function Deletions() {
             label={words.deletions}
             head={[
               words.when,
-              words.users,
-              words.visitors,
+              number(words.users),
+              number(words.visitors),
               words.ids,
               words.sources,
-              words.messages,
+              number(words.messages),
             ]}
           >
             {past.map((deletion) => (
@@ -55,15 +55,15 @@ export function Deletions() {
                 <td>
                   <When at={deletion.at} />
                 </td>
-                <td>{count(deletion.users)}</td>
-                <td>{count(deletion.visitors)}</td>
+                <td className="number">{count(deletion.users)}</td>
+                <td className="number">{count(deletion.visitors)}</td>
                 <td className="break">
                   {[...deletion.userIds, ...deletion.anonymousIds].join(', ')}
                   {deletion.users + deletion.visitors >
                     deletion.userIds.length + deletion.anonymousIds.length && ' …'}
                 </td>
                 <td>{namesInShort(deletion.affected, names) || words.none}</td>
-                <td>{count(deletion.messages)}</td>
+                <td className="number">{count(deletion.messages)}</td>
               </tr>
             ))}
           </Table>

@@ -3,8 +3,9 @@ import { type ReactNode, useState } from 'react';
 import { useParams } from 'react-router';
 import { type Delivery } from '../../../shared/api/operations';
 import { isUnderWay } from '../../../shared/model/reasons';
+import { tallyInWords } from '../deliveries/tally';
 import { Compare } from '../delivery/compare';
-import { RecallDelivery } from '../delivery/recall';
+import { CancelDelivery, SendNow, useRecall } from '../delivery/recall';
 import { Replay } from '../delivery/replay';
 import { EditAndResend } from '../delivery/resend';
 import { Story } from '../delivery/story';
@@ -18,6 +19,7 @@ const words = text.watch.delivery;
 
 /** The page polls an open delivery. Each request reads its body from Kafka. */
 const FOLLOW_MS = 1_500;
+const LOOK_AGAIN_MS = 10_000;
 
 const WITHIN = { name: words.deliveries, to: '/deliveries' };
 
@@ -27,10 +29,11 @@ export function DeliveryPage() {
   // The history learns of a replay later: until then the page would show the old state.
   const [awaited, setAwaited] = useState(0);
   const every = (last?: Delivery) =>
-    isUnderWay(last?.status) || awaited > (last?.replay ?? 0) ? FOLLOW_MS : 10_000;
+    isUnderWay(last?.status) || awaited > (last?.replay ?? 0) ? FOLLOW_MS : LOOK_AGAIN_MS;
   const read = useRead('GET /deliveries/{id}', { id }, { every });
   const delivery = read.error ? undefined : read.data?.data;
   const pending = delivery !== undefined && awaited > delivery.replay;
+  const { mayRecall, onRecalled } = useRecall(delivery);
   return (
     <Page
       title={delivery ? titleOf(delivery) : words.delivery}
@@ -38,9 +41,10 @@ export function DeliveryPage() {
       actions={
         delivery && (
           <>
-            <EditAndResend delivery={delivery} />
             {!pending && <Replay delivery={delivery} onSent={setAwaited} />}
-            {!pending && <RecallDelivery delivery={delivery} />}
+            {!pending && mayRecall && <SendNow id={id} onDone={onRecalled} />}
+            <EditAndResend delivery={delivery} />
+            {!pending && mayRecall && <CancelDelivery id={id} onDone={onRecalled} />}
           </>
         )
       }
@@ -126,10 +130,13 @@ function Fact({ name, className = '', children }: FactProps) {
 
 /** What became of the same event at other destinations. */
 function Elsewhere({ delivery: { id, messageId, source } }: { delivery: Delivery }) {
-  const read = useRead('GET /deliveries', { query: { message: messageId, source, limit: 50 } });
-  const others = read.data?.data.data.filter((each) => each.id !== id) ?? [];
+  const query = { message: messageId, source, limit: 50 };
+  const read = useRead('GET /deliveries', { query }, { every: LOOK_AGAIN_MS });
+  const found = read.data?.data;
+  const others = found?.data.filter((each) => each.id !== id) ?? [];
   return (
     <Section title={words.elsewhere}>
+      {others.length > 0 && found?.next === null && <Text size="sm">{tallyInWords(others)}</Text>}
       <ul className="plain elsewhere">
         {others.map((each) => (
           <li key={each.id}>

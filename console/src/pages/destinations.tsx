@@ -12,7 +12,6 @@ import {
   stateInWords,
   urlInShort,
 } from '../lib/labels';
-import { useReturn } from '../lib/return';
 import { listOf, sinceCreation } from '../lib/series';
 import { type Filters, Pager, SearchBar, sortable, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
@@ -97,7 +96,6 @@ interface ListProps {
 
 function List({ destinations, health, since, filters }: ListProps) {
   const rows = new Map(health.map((row) => [row.destination, row]));
-  const list = useReturn(destinations.length > 0);
   if (destinations.length === 0 && filters.any) {
     return <Empty title={words.nothingMatches} />;
   }
@@ -112,43 +110,42 @@ function List({ destinations, health, since, filters }: ListProps) {
     );
   }
   return (
-    <div ref={list}>
-      <Table
-        label={words.destinations}
-        className="dense destinations"
-        head={[
-          sortable(filters, words.name, 'name'),
-          { ...sortable(filters, words.state, 'state'), className: 'c-status' },
-          { text: words.signed, className: 'c-signed' },
-          { text: words.lastDay, className: 'c-trend' },
-          { ...sortable(filters, words.waiting, '-waiting'), number: true, className: 'c-count' },
-          { text: text.lib.labels.waitingFor, className: 'c-time' },
-          { ...sortable(filters, words.dead, '-dead'), number: true, className: 'c-count' },
-          { text: words.lastError, className: 'c-error' },
-          { ...number(words.sources), className: 'c-sources' },
-          { text: words.urls, className: 'c-url' },
-        ]}
-      >
-        {destinations.map((destination) => (
-          <tr key={destination.id} data-row={destination.id}>
-            <td>
-              <NameLink to={`/destinations/${destination.id}`} name={destination.name} />
-            </td>
-            <td>
-              <State of={destination} health={rows.get(destination.id)} />
-            </td>
-            <Signed of={destination} />
-            <HealthCells
-              of={rows.get(destination.id)}
-              since={since}
-              createdAt={destination.createdAt}
-            />
-            <td className="number c-sources">{count(destination.sources.length)}</td>
-            <Urls of={destination} />
-          </tr>
-        ))}
-      </Table>
-    </div>
+    <Table
+      label={words.destinations}
+      className="dense destinations"
+      leads
+      head={[
+        sortable(filters, words.name, 'name'),
+        { ...sortable(filters, words.state, 'state'), className: 'c-status' },
+        { text: words.signed, className: 'c-signed' },
+        { text: words.lastDay, className: 'c-trend' },
+        { ...sortable(filters, words.waiting, '-waiting'), number: true, className: 'c-count' },
+        { text: text.lib.labels.waitingFor, className: 'c-time' },
+        { ...sortable(filters, words.dead, '-dead'), number: true, className: 'c-count' },
+        { text: words.lastError, className: 'c-error' },
+        { ...number(words.sources), className: 'c-sources' },
+        { text: words.urls, className: 'c-url' },
+      ]}
+    >
+      {destinations.map((destination) => (
+        <tr key={destination.id} data-row={destination.id}>
+          <td>
+            <NameLink to={`/destinations/${destination.id}`} name={destination.name} />
+          </td>
+          <td>
+            <State of={destination} health={rows.get(destination.id)} />
+          </td>
+          <Signed of={destination} />
+          <HealthCells
+            of={rows.get(destination.id)}
+            since={since}
+            createdAt={destination.createdAt}
+          />
+          <td className="number c-sources">{count(destination.sources.length)}</td>
+          <Urls of={destination} />
+        </tr>
+      ))}
+    </Table>
   );
 }
 

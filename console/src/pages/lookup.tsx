@@ -8,6 +8,8 @@ import { text } from '../texts';
 
 const words = text.watch.lookup;
 
+const WITHIN = { name: text.watch.deliveries.deliveries, to: '/deliveries' };
+
 type Row = Response['data'][number];
 
 /** What became of accepted messages, also of those that no destination got. */
@@ -18,7 +20,7 @@ export function Lookup() {
   const query = filters.query(message === '' ? ['user', 'after'] : ['message', 'after']);
   const read = useRead('GET /lookup', { query }, { enabled: message !== '' || user !== '' });
   return (
-    <Page title={words.title}>
+    <Page title={words.title} within={WITHIN}>
       <Text size="sm">{words.hint}</Text>
       <FilterBar filters={filters} label={words.search}>
         <TextFilter filters={filters} name="message" label={words.messageId} />

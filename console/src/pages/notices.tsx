@@ -156,7 +156,7 @@ function SameOrigin({ notices, onSeen }: SameOriginProps) {
             <td className="number">{count(destinations)}</td>
             <td className="act">
               <Button
-                size="xs"
+                size="compact-sm"
                 variant="default"
                 aria-label={words.acknowledgeOrigin(origin)}
                 onClick={() => onSeen(unseen)}
@@ -225,7 +225,7 @@ function Row({ notice, hasReceiver, onSeen }: RowProps) {
         ) : (
           operator && (
             <Button
-              size="xs"
+              size="compact-sm"
               variant="default"
               aria-label={words.acknowledgeNamed(stateInWords(kind), name, id)}
               onClick={onSeen}

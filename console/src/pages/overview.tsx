@@ -288,6 +288,7 @@ function NeedsAttention({ of: rows, range }: RowsProps) {
       <Table
         label={words.needsAttention}
         className="brief"
+        leads
         head={[
           words.destination,
           words.state,
@@ -317,7 +318,7 @@ function Attention({ of: row, range }: { of: Row; range: CountedTime }) {
   const mayReplay = useMay('POST /replays');
   const waiting = pendingOf(row);
   return (
-    <tr>
+    <tr data-row={`attention ${destination}`}>
       <td>
         <NameLink to={`/destinations/${destination}`} name={name} />
       </td>
@@ -381,6 +382,7 @@ function PerDestination({ of: rows, all, range }: RowsProps & { all: number }) {
       <Table
         label={words.destinations}
         className="brief"
+        leads
         head={[
           words.destination,
           words.state,
@@ -395,7 +397,7 @@ function PerDestination({ of: rows, all, range }: RowsProps & { all: number }) {
         ]}
       >
         {shown.map((row) => (
-          <tr key={row.destination}>
+          <tr key={row.destination} data-row={row.destination}>
             <td>
               <NameLink to={`/destinations/${row.destination}`} name={row.name} />
             </td>

@@ -11,6 +11,8 @@ import { text } from '../texts';
 
 const words = text.watch.replay;
 
+const WITHIN = { name: text.watch.replays.replays, to: '/replays' };
+
 /** One replay and its progress. */
 export function ReplayPage() {
   const { id = '' } = useParams();
@@ -20,7 +22,7 @@ export function ReplayPage() {
     { every: (last) => (last ? nextLook(last) : 1_000) },
   );
   return (
-    <Page title={read.data ? words.titles[read.data.data.action] : words.replay}>
+    <Page title={read.data ? words.titles[read.data.data.action] : words.replay} within={WITHIN}>
       {read.data && !read.error ? (
         <Loaded replay={read.data.data} />
       ) : (

@@ -1,11 +1,13 @@
 import { Button, Text } from '@mantine/core';
 import { useState } from 'react';
+import { type Replay } from '../../../shared/api/operations';
+import { compact } from '../../../shared/collections/defined';
 import { useNames, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { count } from '../lib/labels';
 import { NewReplay } from '../replay/new-replay';
 import { Pager, useFilters } from '../ui/filters';
-import { Empty, Listed, NameLink, Page, Pill, Table, When } from '../ui/ui';
+import { Empty, Listed, NameLink, number, Page, Pill, Table, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.watch.replays;
@@ -29,14 +31,14 @@ export function Replays() {
 }
 
 const HEAD = [
-  words.status,
+  { text: words.status, className: 'c-status' },
   words.destination,
-  words.from,
-  words.asked,
-  words.attempted,
-  words.delivered,
-  words.failedAgain,
-  words.started,
+  { text: words.from, className: 'c-from' },
+  { ...number(words.asked), className: 'c-count' },
+  { ...number(words.attempted), className: 'c-attempted' },
+  { ...number(words.delivered), className: 'c-count' },
+  { ...number(words.failedAgain), className: 'c-calls' },
+  { text: words.started, className: 'c-calls' },
 ];
 
 function Past() {
@@ -53,9 +55,9 @@ function Past() {
     <>
       <Listed read={read} what={words.theReplays} empty={empty}>
         {(replays) => (
-          <Table label={words.replays} head={HEAD}>
+          <Table label={words.replays} className="dense replays" leads head={HEAD}>
             {replays.map((replay) => (
-              <tr key={replay.id}>
+              <tr key={replay.id} data-row={replay.id}>
                 <td>
                   <Pill kind={replay.status} />
                 </td>
@@ -66,17 +68,16 @@ function Past() {
                   />
                 </td>
                 <td>{text.watch.replay.origins[replay.origin]}</td>
-                <td>{count(replay.asked)}</td>
-                <td>
-                  {count(replay.attempted ?? replay.cancelled ?? 0)}
-                  {replay.cancelled !== null && words.cancelled}
-                  {replay.superseded !== null &&
-                    replay.superseded > 0 &&
-                    words.superseded(count(replay.superseded))}
-                  {replay.held !== null && replay.held > 0 && words.held(count(replay.held))}
+                <td className="number">{count(replay.asked)}</td>
+                <td className="number" title={attemptedInWords(replay)}>
+                  {attemptedInWords(replay)}
                 </td>
-                <td>{replay.delivered === null ? '–' : count(replay.delivered)}</td>
-                <td>{replay.failedAgain === null ? '–' : count(replay.failedAgain)}</td>
+                <td className="number">
+                  {replay.delivered === null ? '–' : count(replay.delivered)}
+                </td>
+                <td className="number">
+                  {replay.failedAgain === null ? '–' : count(replay.failedAgain)}
+                </td>
                 <td>
                   <When at={replay.createdAt} />
                 </td>
@@ -88,4 +89,14 @@ function Past() {
       <Pager filters={filters} page={read.data?.data} />
     </>
   );
+}
+
+/** Says what became of those that were asked for: "120 (5 superseded) (3 still held)". */
+function attemptedInWords({ attempted, cancelled, superseded, held }: Replay): string {
+  return compact([
+    count(attempted ?? cancelled ?? 0),
+    cancelled === null ? undefined : words.cancelled,
+    superseded === null || superseded === 0 ? undefined : words.superseded(count(superseded)),
+    held === null || held === 0 ? undefined : words.held(count(held)),
+  ]).join(' ');
 }

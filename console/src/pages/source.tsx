@@ -9,10 +9,11 @@ import { CallStream } from '../source/call-stream';
 import { Actions, Standing } from '../source/header';
 import { SourceLimits } from '../source/limits';
 import { SourceOverview } from '../source/overview';
+import { SendTo } from '../source/send-first';
 import { WriteKey } from '../source/write-key';
 import { Snippets } from '../ui/snippets';
 import { Tabs } from '../ui/tabs';
-import { LinkButton, Page, Section, TextLink, Unread } from '../ui/ui';
+import { Page, Section, TextLink, Unread } from '../ui/ui';
 import { Changes } from './audit';
 import { text } from '../texts';
 
@@ -73,16 +74,7 @@ function Loaded({ source, etag }: Props) {
       tabs={<Parts id={id} />}
     >
       {tab === '' && <SourceOverview source={source} etag={etag} activity={activity} />}
-      {tab === 'calls' && (
-        <CallStream
-          source={id}
-          first={
-            <LinkButton primary to={`/sources/${id}/code`}>
-              {words.showCode}
-            </LinkButton>
-          }
-        />
-      )}
+      {tab === 'calls' && <CallStream source={id} first={<SendTo source={source} />} />}
       {tab === 'code' &&
         (writeKey === null ? (
           <Text size="sm">{words.codeHidden}</Text>

@@ -3,15 +3,14 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type SourceRow } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
-import { count, rateInWords } from '../lib/labels';
-import { useReturn } from '../lib/return';
+import { count, perMinuteInWords, rateInWords } from '../lib/labels';
 import { useMay } from '../lib/session';
 import { useTelling } from '../lib/sources';
 import { NewSource } from '../source/new-source';
-import { rejectedShare } from '../source/standing';
+import { perMinuteOf, rejectedShare } from '../source/standing';
 import { type Filters, Pager, SearchBar, sortable, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
-import { Empty, number, Page, Pill, Table, TextLink, Unread, When } from '../ui/ui';
+import { Empty, NameLink, number, Page, Pill, Table, Unread, When } from '../ui/ui';
 import { text } from '../texts';
 
 const words = text.setup.sources;
@@ -73,50 +72,49 @@ export function Sources() {
 
 function List({ sources, filters }: { sources: SourceRow[]; filters: Filters }) {
   const telling = useTelling();
-  const list = useReturn(sources.length > 0);
   if (sources.length === 0) return <Empty title={words.nothingMatches} />;
   return (
-    <div ref={list}>
-      <Table
-        label={words.sources}
-        head={[
-          sortable(filters, words.name, 'name'),
-          words.state,
-          words.trust,
-          number(words.calls),
-          number(words.rejected),
-          sortable(filters, words.lastCall, '-lastCall'),
-          number(words.destinations),
-        ]}
-      >
-        {sources.map(({ id, name, enabled, trust, activity }) => (
-          <tr key={id} data-row={id}>
-            <td className="name">
-              <TextLink to={`/sources/${id}`}>
-                <bdi>{name}</bdi>
-              </TextLink>
-              {telling.has(id) && words.fromAudience}
-            </td>
-            <td>
-              <Pill kind={enabled ? 'on' : 'off'} />
-            </td>
-            <td>{trust === 'browser' ? words.page : words.server}</td>
-            <Activity of={activity} />
-          </tr>
-        ))}
-      </Table>
-    </div>
+    <Table
+      label={words.sources}
+      className="dense sources"
+      leads
+      head={[
+        sortable(filters, words.name, 'name'),
+        { text: words.state, className: 'c-status' },
+        { text: words.trust, className: 'c-sender' },
+        { ...number(words.calls), className: 'c-calls' },
+        { ...number(words.perMinute), className: 'c-calls' },
+        { ...number(words.rejected), className: 'c-share' },
+        { ...sortable(filters, words.lastCall, '-lastCall'), className: 'c-calls' },
+        { ...number(words.destinations), className: 'c-calls' },
+      ]}
+    >
+      {sources.map(({ id, name, enabled, trust, activity }) => (
+        <tr key={id} data-row={id}>
+          <td>
+            <NameLink to={`/sources/${id}`} name={name} />
+            {telling.has(id) && words.fromAudience}
+          </td>
+          <td>
+            <Pill kind={enabled ? 'on' : 'off'} />
+          </td>
+          <td>{trust === 'browser' ? words.page : words.server}</td>
+          <Activity of={activity} />
+        </tr>
+      ))}
+    </Table>
   );
 }
 
 /** @param of undefined: the history is away */
 function Activity({ of: activity }: { of: SourceRow['activity'] }) {
-  if (!activity) return Array.from({ length: 4 }, (_, i) => <td key={i}>–</td>);
+  if (!activity) return Array.from({ length: 5 }, (_, i) => <td key={i}>–</td>);
   const { calls, recent, lastCallAt, destinations } = activity;
   const share = rejectedShare(recent);
   return (
     <>
       <td className="number">{count(calls)}</td>
+      <td className="number">{perMinuteInWords(perMinuteOf(recent, Date.now()))}</td>
       <td className="number">
         {share === undefined
           ? '–'

@@ -94,6 +94,7 @@ function Row({ token, onDelete }: { token: Token; onDelete: () => void }) {
       <td>
         <Confirmed
           danger
+          size="xs"
           label={words.delete}
           question={words.deleteQuestion(name)}
           onConfirm={onDelete}
@@ -119,6 +120,7 @@ function RoleChoice({
   return (
     <Stack gap="xs">
       <NativeSelect
+        size="xs"
         aria-label={words.roleOf(name)}
         data={ROLES}
         value={chosen}

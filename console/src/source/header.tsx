@@ -73,9 +73,7 @@ export function Actions({ source, etag, activity }: Props) {
       {(mayDisable || mayDelete) && (
         <MoreMenu label={words.more} width={200}>
           {mayDisable && (
-            <Menu.Item color="red" onClick={() => setDialog('disable')}>
-              {words.disable}
-            </Menu.Item>
+            <Menu.Item onClick={() => setDialog('disable')}>{words.disable}</Menu.Item>
           )}
           {mayDelete && (
             <Menu.Item color="red" onClick={() => setDialog('delete')}>
@@ -87,7 +85,6 @@ export function Actions({ source, etag, activity }: Props) {
       <Question
         opened={dialog === 'disable'}
         onClose={() => setDialog(undefined)}
-        danger
         label={words.disable}
         question={words.disableQuestion}
         onConfirm={() => set(false)}

@@ -1,13 +1,13 @@
 import { Text } from '@mantine/core';
 import { type Source, type SourceRow } from '../../../shared/api/operations';
 import { useRead } from '../lib/api';
-import { count, rateInWords } from '../lib/labels';
+import { count, perMinuteInWords, rateInWords } from '../lib/labels';
 import { recentCalls } from '../lib/recent-calls';
 import { useMay } from '../lib/session';
 import { Tile } from '../ui/tile';
 import { Empty, LinkButton, Pill, Said, Section, TextLink, Unread, When } from '../ui/ui';
 import { SourceEvents } from './events';
-import { rejectedShare } from './standing';
+import { perMinuteOf, rejectedShare } from './standing';
 import { text } from '../texts';
 
 const words = text.source.overview;
@@ -48,11 +48,15 @@ function Figures({ id, activity: { calls, lastCallAt, recent, destinations } }: 
         note={lastCallAt === null ? words.noCall : words.lastCall(<When at={lastCallAt} />)}
       />
       <Tile
+        name={words.perMinute}
+        value={perMinuteInWords(perMinuteOf(recent, Date.now()))}
+        note={words.amongLast(count(recent.accepted + recent.rejected))}
+      />
+      <Tile
         name={words.rejected}
         to={`/sources/${id}/calls?accepted=false`}
         value={share === undefined ? '–' : rateInWords(share)}
         note={words.ofLast(count(recent.rejected), count(recent.accepted + recent.rejected))}
-        lost={recent.rejected > 0}
       />
       <Tile
         name={words.destinations}
@@ -141,7 +145,7 @@ function CallBars({ steps }: { steps: readonly { accepted: number; rejected: num
             height={height(accepted)}
           />
           <rect
-            className="spark-lost"
+            className="spark-wait"
             x={i * WIDTH}
             y={HEIGHT - 1 - height(accepted + rejected)}
             width={WIDTH * 0.75}

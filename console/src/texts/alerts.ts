@@ -11,7 +11,7 @@ export const alerts = {
     disableAfterFailing: 'Disable after failing for',
     disableAfterFailingHint: 'Cancels waiting deliveries. Leave empty for never',
     sendAlerts: 'Send alerts',
-    sendAlertsToNobody: 'To nobody yet: add a URL or an address below',
+    sendAlertsToNobody: 'Nobody gets them yet: add a URL or an address below',
     sendAlertsHint: 'To these URLs and addresses. If off, notices appear only in the console',
   },
 };

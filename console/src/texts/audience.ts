@@ -96,6 +96,7 @@ export const audience = {
     traitsOf: (userId: string) => `traits of ${userId}`,
   },
   sizeChart: {
+    noDataYet: 'No data yet',
     users: 'Users',
     noCounts: 'No counts in this period',
     counted: (n: number) => counted(n, 'user'),

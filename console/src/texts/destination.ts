@@ -89,6 +89,7 @@ export const destination = {
     noBody: 'It had no body.',
     responseHeaders: 'response headers',
     responseCode: 'response',
+    asSent: 'As it was sent',
     truncated: 'Response truncated',
     responseNotStored:
       'The response was not stored: the destination had sent more than Waypost stores.',

@@ -130,7 +130,6 @@ export const setup = {
     changes: 'Changes',
     codeHidden: 'The code holds the write key, which is shown to administrators only.',
     sendCalls: 'Send calls',
-    showCode: 'Show the code',
   },
   sources: {
     sources: 'Sources',
@@ -144,6 +143,7 @@ export const setup = {
     server: 'a server',
     page: 'a page or an app',
     calls: 'Calls so far',
+    perMinute: 'Calls a minute',
     rejected: 'Rejected',
     ofRecent: (share: string, recent: string) => `${share} of the last ${recent}`,
     lastCall: 'Last call',

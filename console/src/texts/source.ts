@@ -26,6 +26,8 @@ export const source = {
     calls: 'Calls so far',
     noCall: 'none has come',
     lastCall: (when: ReactNode) => nodes`the last one ${when}`,
+    perMinute: 'Calls a minute',
+    amongLast: (all: string) => `among the last ${all} calls`,
     rejected: 'Rejected',
     ofLast: (rejected: string, all: string) => `${rejected} of the last ${all} calls`,
     destinations: 'Destinations',
@@ -58,8 +60,9 @@ export const source = {
     rotateTask: 'rotate the key',
   },
   sendFirst: {
-    hint: 'Send a call with the code of a source, and it shows here within seconds.',
+    hint: 'Send a call, and it shows here within seconds.',
     showCode: 'Show the code',
+    showOthers: 'Code for other clients',
     connect: 'Connect an integration',
   },
   events: {
@@ -81,7 +84,7 @@ export const source = {
     changeTask: 'change it',
   },
   newSource: {
-    sender: 'Its calls come from',
+    sender: 'Calls come from',
     server: 'a server',
     page: 'a page or an app',
     createSource: 'Create source',
@@ -100,7 +103,7 @@ export const source = {
     burstHint: 'How much unused allowance a source may accumulate. Leave empty for 10s',
     saveLimits: 'Save the limits',
     saveTask: 'save the limits',
-    sender: 'Who sends',
+    sender: 'Calls come from',
     senderHint: 'Everybody can read the key of a page',
     server: 'a server: its key is secret',
     browser: 'a page or an app: its key is public',

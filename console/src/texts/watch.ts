@@ -79,7 +79,7 @@ export const watch = {
       nodes`Looked at deliveries from ${from} to ${to}. Older ones follow on the next page.`,
     moreMayMatch: ' More may match: narrow the time to search the rest.',
     quotesHint: (asked: string) => ` "${asked}" in quotes finds exactly that value.`,
-    found: (asked: string, outcomes: readonly string[]) => `${asked}: ${outcomes.join(', ')}.`,
+    found: (asked: string, outcomes: string) => `${asked}: ${outcomes}.`,
     outcomes: {
       delivered: 'delivered',
       waiting: 'waiting',
@@ -325,8 +325,8 @@ export const watch = {
     noReplaysYet: 'No replays yet',
     noReplaysHint:
       'A replay sends deliveries again: for example the dead ones of an endpoint that works again.',
-    cancelled: ' cancelled',
-    superseded: (n: string) => ` (${n} superseded)`,
-    held: (n: string) => ` (${n} still held)`,
+    cancelled: 'cancelled',
+    superseded: (n: string) => `(${n} superseded)`,
+    held: (n: string) => `(${n} still held)`,
   },
 };

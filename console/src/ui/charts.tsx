@@ -2,10 +2,6 @@ import '@mantine/charts/styles.css';
 import { Text } from '@mantine/core';
 import { type ReactNode } from 'react';
 import { stepLabel, timeTicks } from '../lib/series';
-import { text } from '../texts';
-
-const words = text.ui.timeCharts;
-
 /** The common properties of all charts. */
 
 export const LOOK = {
@@ -50,13 +46,13 @@ interface FigureProps {
   /** absent: the heading above it names it */
   title?: string;
   says: string;
-  /** there is nothing to draw */
-  isEmpty?: boolean;
+  /** in place of a chart that has nothing to draw; absent: it has */
+  empty?: ReactNode;
   children: ReactNode;
 }
 
 /** A chart with its content in words, for people who cannot see it. */
-export function Figure({ title, says, isEmpty = false, children }: FigureProps) {
+export function Figure({ title, says, empty, children }: FigureProps) {
   return (
     <figure className="card">
       <figcaption>
@@ -65,7 +61,7 @@ export function Figure({ title, says, isEmpty = false, children }: FigureProps) 
           {says}
         </Text>
       </figcaption>
-      {isEmpty ? <div className="no-data">{words.noDataYet}</div> : children}
+      {empty === undefined ? children : <div className="no-data">{empty}</div>}
     </figure>
   );
 }

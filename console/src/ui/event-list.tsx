@@ -47,12 +47,12 @@ function EventItem({ of: event, source }: { of: SourceEvent; source: string }) {
           </span>
           {event.destinations && <span className="quiet">{takersInWords(event.destinations)}</span>}
           {event.message !== undefined && (
-            <span className="bad">
+            <span className="warning">
               <Said message={event.message} />
             </span>
           )}
           {event.warnings.map((warning) => (
-            <span key={warning} className="bad">
+            <span key={warning} className="warning">
               {words.warnings[warning]}
             </span>
           ))}
@@ -99,12 +99,12 @@ function Reached({ destinations, message, openedAt }: ReachedProps) {
     <ul className="reached" aria-label={words.destinations}>
       {destinations.map(({ destination, name, outcome, reason }) => (
         <li key={destination}>
-          <NameLink to={`/destinations/${destination}`} name={name} />: {outcomeInWords(outcome)}
+          <NameLink to={`/destinations/${destination}`} name={name} />:{' '}
+          <Became outcome={outcome} status={statuses.get(destination)} />
           {reason !== undefined && `: ${reason}`}
           {outcome === 'routed' && message !== '' && (
             <>
               {' '}
-              <Became status={statuses.get(destination)} />{' '}
               <TextLink
                 to={`/deliveries?${new URLSearchParams({ message, destination }).toString()}`}
                 aria-label={words.showDeliveryTo(name)}
@@ -142,8 +142,14 @@ function useStatuses(
   return new Map(deliveries.map(({ destination, status }) => [destination, status]));
 }
 
-function Became({ status }: { status: Delivery['status'] | undefined }) {
-  return status === undefined ? null : <Pill kind={status} />;
+interface BecameProps {
+  outcome: string;
+  /** undefined: no delivery is known yet, or there is none */
+  status: Delivery['status'] | undefined;
+}
+
+function Became({ outcome, status }: BecameProps) {
+  return status === undefined ? outcomeInWords(outcome) : <Pill kind={status} />;
 }
 
 /** A call may have any shape: it may have been rejected for that. */

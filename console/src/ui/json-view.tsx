@@ -1,6 +1,7 @@
 import { ExactNumber, stringifyJson } from '../../../shared/json/json';
 import { type ReactNode } from 'react';
 import { Copy, json } from './code';
+import { Marked } from './marked';
 import { text } from '../texts';
 
 const words = text.ui.jsonView;
@@ -34,7 +35,11 @@ interface ValueProps {
 
 function Value({ of, depth, name, end }: ValueProps) {
   const label =
-    name === undefined ? null : <span className="json-key">{JSON.stringify(name)}: </span>;
+    name === undefined ? null : (
+      <span className="json-key">
+        <Marked>{JSON.stringify(name)}</Marked>:{' '}
+      </span>
+    );
   const isNumber = of instanceof ExactNumber;
   if (typeof of === 'object' && of !== null && !isNumber) {
     return (
@@ -47,7 +52,7 @@ function Value({ of, depth, name, end }: ValueProps) {
     <div>
       {label}
       <span className={`json-${of === null ? 'null' : isNumber ? 'number' : typeof of}`}>
-        {stringifyJson(of)}
+        <Marked>{stringifyJson(of)}</Marked>
       </span>
       {end}
     </div>

@@ -1,6 +1,7 @@
-import { BarChart, type BarChartProps, LineChart } from '@mantine/charts';
-import { useRef, useState } from 'react';
+import { BarChart, type BarChartProps, CompositeChart } from '@mantine/charts';
+import { useId, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
+import { Area } from 'recharts';
 import { type Calls, type Overview } from '../../../shared/api/operations';
 import { compact } from '../../../shared/collections/defined';
 import { type DeliveryStatus } from '../../../shared/model/reasons';
@@ -15,6 +16,7 @@ import {
   stepLabel,
 } from '../lib/series';
 import { type Mark, markedSteps } from '../lib/marks';
+import { useFirstSource } from '../lib/sources';
 import { ACCESSIBLE, byTime, Figure, LEGEND, LOOK, ROOM, SHARED, WHOLE } from './charts';
 import { Marks, useMarks } from './marks';
 import { number, Table, TextLink, Unread } from './ui';
@@ -110,6 +112,7 @@ interface BarsProps extends Pick<BarChartProps, 'series'> {
 function Bars({ steps, values, stepSeconds, series, marks = [], onZoom, onPick }: BarsProps) {
   // The bar hears of the mouse before the chart does.
   const pressed = useRef<string>(undefined);
+  const hatching = useId();
   const zoom = useZoom({
     keys: steps.map(({ at }) => at),
     onPick:
@@ -134,23 +137,52 @@ function Bars({ steps, values, stepSeconds, series, marks = [], onZoom, onPick }
       series={series}
       type="stacked"
       withLegend={series.length > 1}
+      valueFormatter={count}
       yAxisProps={WHOLE}
       barProps={({ name }) => ({ onMouseDown: () => (pressed.current = name) })}
       barChartProps={{ ...ACCESSIBLE, ...SHARED, ...ROOM, ...zoom.chartProps }}
       legendProps={LEGEND}
       referenceLines={linesOf(marks, steps)}
-      referenceAreas={compact([runningStep(steps, Date.now())])}
+      referenceAreas={compact([runningStep(steps, Date.now(), hatching)])}
     >
+      <defs>
+        <pattern
+          id={hatching}
+          width="6"
+          height="6"
+          patternUnits="userSpaceOnUse"
+          patternTransform="rotate(45)"
+        >
+          <rect className="hatch" width="1.5" height="6" />
+        </pattern>
+      </defs>
       {zoom.area}
     </BarChart>
   );
 }
 
-/** The last step while it goes on: its numbers still grow. */
-function runningStep(steps: readonly Step<unknown>[], nowMs: number) {
+/** Hatches the last step while it goes on: its numbers still grow. */
+function runningStep(steps: readonly Step<unknown>[], nowMs: number, hatching: string) {
   const last = steps.at(-1);
   if (!last || Date.parse(last.until) <= nowMs) return undefined;
-  return { x1: last.at, x2: last.at, color: 'var(--line-strong)', strokeOpacity: 0 };
+  return {
+    x1: last.at,
+    x2: last.at,
+    fill: `url(#${hatching})`,
+    fillOpacity: 1,
+    strokeOpacity: 0,
+  };
+}
+
+/** A time without a call: the code of a source sends one. */
+function NoCalls() {
+  const source = useFirstSource();
+  return (
+    <>
+      {words.nothing}
+      {source && <TextLink to={`/sources/${source.id}/code`}>{words.sendEvent}</TextLink>}
+    </>
+  );
 }
 
 /** A line at each step with a notice or a change. */
@@ -180,10 +212,14 @@ function CallsChart({ calls, endMs, marks, onZoom }: { calls: Calls } & Shown) {
   const says = words.callsSummary(count(accepted), count(rejected), over);
   const series = [
     { name: words.accepted, color: 'var(--bar-info)' },
-    { name: words.rejected, color: 'var(--bar-lost)' },
+    { name: words.rejected, color: 'var(--bar-wait)' },
   ];
   return (
-    <Figure title={words.incomingEvents} says={says} isEmpty={accepted + rejected === 0}>
+    <Figure
+      title={words.incomingEvents}
+      says={says}
+      empty={accepted + rejected === 0 ? <NoCalls /> : undefined}
+    >
       <Bars
         steps={steps}
         values={values}
@@ -213,7 +249,11 @@ function DeliveriesChart({ counted: by, endMs, only, marks, onZoom }: CountedPro
   const dead = sum(shown, (step) => step.dead);
   const says = words.deliveriesSummary(count(delivered), count(dead));
   return (
-    <Figure title={words.deliveries} says={says} isEmpty={delivered + dead === 0}>
+    <Figure
+      title={words.deliveries}
+      says={says}
+      empty={delivered + dead === 0 ? <NoCalls /> : undefined}
+    >
       <Bars
         steps={steps}
         values={values}
@@ -246,7 +286,7 @@ function AttemptsChart({ counted: by, endMs, marks, onZoom }: CountedProps) {
     <Figure
       title={words.failedAttempts}
       says={words.failedOf(count(failed), words.attempts(all))}
-      isEmpty={failed === 0}
+      empty={failed === 0 ? words.noneFailed : undefined}
     >
       <Bars
         steps={steps}
@@ -270,21 +310,29 @@ interface LatencyProps {
 
 function LatencyChart({ counted: by, whole, endMs, marks }: LatencyProps) {
   const steps = everyStep(by, by.series, endMs);
-  const points = steps.map(({ at, found }) => ({
-    at,
-    p50: found?.latencyMs.p50 ?? null,
-    p95: found?.latencyMs.p95 ?? null,
-  }));
+  const points = steps.map(({ at, found }) => {
+    const { p50 = null, p95 = null } = found?.latencyMs ?? {};
+    return {
+      at,
+      p50,
+      p95,
+      between: p50 === null || p95 === null ? null : [p50, p95],
+    };
+  });
   const says =
     whole.p50 === null ? '' : words.latencySummary(latency(whole.p50), latency(whole.p95));
   const series = [
-    { name: 'p50', color: 'var(--bar-calm)' },
-    { name: 'p95', color: 'var(--bar-info)' },
+    { name: 'p50', type: 'line' as const, color: 'var(--bar-calm)' },
+    { name: 'p95', type: 'line' as const, color: 'var(--bar-info)' },
   ];
   const ticks = latencyTicks(Math.max(0, ...points.map(({ p95 }) => p95 ?? 0)));
   return (
-    <Figure title={words.latency} says={says} isEmpty={whole.p50 === null}>
-      <LineChart
+    <Figure
+      title={words.latency}
+      says={says}
+      empty={whole.p50 === null ? words.nothing : undefined}
+    >
+      <CompositeChart
         {...LOOK}
         {...byTime(steps, by.stepSeconds)}
         data={points}
@@ -295,10 +343,21 @@ function LatencyChart({ counted: by, whole, endMs, marks }: LatencyProps) {
         dotProps={{ r: 2 }}
         valueFormatter={latency}
         yAxisProps={{ ticks, domain: [0, ticks.at(-1) ?? 0] }}
-        lineChartProps={{ ...ACCESSIBLE, ...SHARED, ...ROOM }}
+        composedChartProps={{ ...ACCESSIBLE, ...SHARED, ...ROOM }}
         legendProps={LEGEND}
         referenceLines={linesOf(marks, steps)}
-      />
+      >
+        {/* Without colours of its own it is neither in the legend nor beside the pointer. */}
+        <Area
+          dataKey="between"
+          className="between"
+          fill="none"
+          stroke="none"
+          type="linear"
+          activeDot={false}
+          isAnimationActive={false}
+        />
+      </CompositeChart>
     </Figure>
   );
 }

@@ -3,6 +3,8 @@ import { type ReactNode, type Ref, useEffect, useRef, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { defined } from '../../../shared/collections/defined';
 import { fieldProblems, isMissing, partsOf, sayProblem } from '../lib/problems';
+import { useReturn } from '../lib/return';
+import { moveInRows, openRow } from '../lib/rows';
 import { absolute, count, relative, spanOf, stateInWords } from '../lib/labels';
 import { Icon } from './icons';
 import { text } from '../texts';
@@ -25,12 +27,28 @@ interface PageProps {
 
 /** A page's heading, which also names the browser's tab. */
 export function Page({ title, within, state, actions, tabs, children }: PageProps) {
+  const stays = tabs !== undefined;
+  const head = useRef<HTMLElement>(null);
   useEffect(() => {
     document.title = `${title} · Waypost`;
   }, [title]);
+  useEffect(() => {
+    const { current: header } = head;
+    const page = header?.parentElement;
+    if (!header || !page || !stays) return;
+    // What else stays at the top of the window stays below it.
+    const observer = new ResizeObserver(() =>
+      page.style.setProperty('--head', `${String(header.offsetHeight)}px`),
+    );
+    observer.observe(header);
+    return () => {
+      observer.disconnect();
+      page.style.removeProperty('--head');
+    };
+  }, [stays]);
   return (
     <Stack gap="md">
-      <header className={tabs === undefined ? 'head' : 'head head-stays'}>
+      <header ref={head} className={stays ? 'head head-stays' : 'head'}>
         {within && (
           <nav className="crumbs" aria-label={words.crumbs}>
             <TextLink to={within.to}>
@@ -198,6 +216,8 @@ interface TableProps {
   select?: ReactNode;
   /** further classes: `dense` has rows of one line */
   className?: string;
+  /** its rows have `data-row`, and each leads to the page of its first link */
+  leads?: boolean;
   children: ReactNode;
 }
 
@@ -205,10 +225,19 @@ interface TableProps {
 const NOTHING = /^[0–]$/;
 
 /**
- * A table that scrolls by itself, so that the page does not. On a phone its rows are cards: the
- * style shows the name of each column beside its value.
+ * A table that scrolls sideways by itself, so that the page does not. Where it need not, its head
+ * stays in the window. On a phone its rows are cards: the style shows the name of each column beside
+ * its value.
  */
-export function Table({ label, head, select, className = '', children }: TableProps) {
+export function Table({
+  label,
+  head,
+  select,
+  className = '',
+  leads = false,
+  children,
+}: TableProps) {
+  const box = useReturn();
   const body = useRef<HTMLTableSectionElement>(null);
   const hasSelect = select !== undefined && select !== false;
   const columns = head.map((column) => (typeof column === 'string' ? { text: column } : column));
@@ -221,8 +250,19 @@ export function Table({ label, head, select, className = '', children }: TablePr
       }
     }
   });
+  useEffect(() => {
+    const [outer, table] = [box.current, box.current?.firstElementChild];
+    if (!outer || !table) return;
+    const widthOf = (element: Element) => element.getBoundingClientRect().width;
+    const observer = new ResizeObserver(() =>
+      outer.toggleAttribute('data-fits', widthOf(table) <= widthOf(outer)),
+    );
+    observer.observe(outer);
+    observer.observe(table);
+    return () => observer.disconnect();
+  }, [box]);
   return (
-    <div className="table-scroll" role="region" aria-label={label} tabIndex={0}>
+    <div className="table-scroll" role="region" aria-label={label} tabIndex={0} ref={box}>
       <table className={`table cards ${className}`}>
         <thead>
           <tr>
@@ -239,7 +279,13 @@ export function Table({ label, head, select, className = '', children }: TablePr
             ))}
           </tr>
         </thead>
-        <tbody ref={body}>{children}</tbody>
+        <tbody
+          ref={body}
+          onClick={leads ? openRow : undefined}
+          onKeyDown={leads ? moveInRows : undefined}
+        >
+          {children}
+        </tbody>
       </table>
     </div>
   );
@@ -343,6 +389,7 @@ interface QuestionProps {
   label: string;
   question: string;
   children: ReactNode;
+  /** it cannot be undone */
   danger?: boolean;
   /** of the button that closes the dialog; default "Cancel" */
   dismiss?: string;

@@ -96,14 +96,19 @@ async function activityOf(
     const { count = 0, lastAt } = calls.get(source) ?? {};
     let accepted = 0;
     let rejected = 0;
-    for (const event of events.ring.newestFirst([source])) {
+    const last = events.ring.newestFirst([source]);
+    for (const event of last) {
       if (event.accepted) accepted++;
       else rejected += event.calls;
     }
     return {
       calls: count,
       lastCallAt: isoTimeOrNull(lastAt),
-      recent: { accepted, rejected },
+      recent: {
+        accepted,
+        rejected,
+        since: isoTimeOrNull(last.at(-1)?.atMs),
+      },
       destinations: connected.get(source) ?? 0,
     };
   };

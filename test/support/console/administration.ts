@@ -150,6 +150,10 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await page.goto(`${stage.system.controlUrl}/audit`);
     const rows = page.getByRole('region', { name: 'Changes' }).getByRole('row');
     await rows.filter({ hasText: 'Robot' }).first().waitFor();
+    const sessions = rows.filter({ hasText: /\bsession\b/ });
+    expect(await sessions.count()).toBe(0);
+    await page.getByLabel('Kind').selectOption('all, with sessions');
+    await sessions.first().waitFor();
     await page.getByLabel('Kind').selectOption('deletion');
     await rows.filter({ hasText: 'Robot' }).first().waitFor({ state: 'detached' });
     await rows.filter({ hasText: 'created deletion' }).waitFor();
@@ -171,6 +175,8 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
       .first()
       .waitFor();
     await page.getByLabel('Time', { exact: true }).selectOption('Between …');
+    const zone = String(await tab.evaluate('Intl.DateTimeFormat().resolvedOptions().timeZone'));
+    await page.getByText(zone, { exact: true }).waitFor();
     await page.getByLabel('From').fill('2020-01-01T00:00');
     await page.getByLabel('Before').fill('2020-01-02T00:00');
     await page.getByText('Nothing matches').waitFor();

@@ -26,6 +26,63 @@ export interface Window {
   showsFirst: boolean;
 }
 
+/**
+ * What is not as meant for a large window: the font is the one that is shipped, rows have one line,
+ * and what was sent and answered is open as a whole.
+ */
+const UNDRESSED = `document.fonts.ready.then(() => {
+  const isLoaded = ({ family, status }) => family.includes('Inter') && status === 'loaded';
+  const heights = [...document.querySelectorAll('.table.dense tbody tr')].map((row) => row.getBoundingClientRect().height);
+  const boxes = [...document.querySelectorAll('.exchange pre, .exchange .json')];
+  return [
+    ...boxes.filter((box) => box.scrollHeight > box.clientHeight + 1).map((box) => 'scrolls in a box: ' + box.ariaLabel),
+    ...([...document.fonts].some(isLoaded) ? [] : ['its font is not the shipped one']),
+    ...heights.filter((height) => height < 36 || height > 40).map((height) => 'a dense row is ' + height + ' px high'),
+  ];
+})`;
+
+/**
+ * What leaves the window while a page scrolls, and should not: its header with tabs, and the heads
+ * of tables that need not scroll sideways.
+ */
+const LEAVING = `(() => {
+  const gone = [];
+  let stayed = 0;
+  const bar = document.querySelector('.top').getBoundingClientRect().height;
+  const header = document.querySelector('.head-stays');
+  const line = bar + (header ? header.getBoundingClientRect().height : 0);
+  for (const table of document.querySelectorAll('main .table-scroll[data-fits] > table')) {
+    table.scrollIntoView();
+    if (header && Math.abs(header.getBoundingClientRect().top - bar) > 1) gone.push('the header leaves');
+    const { top, bottom } = table.getBoundingClientRect();
+    const head = table.tHead.rows[0].cells[0].getBoundingClientRect();
+    if (top > line - 2 || bottom < line + head.height) continue;
+    if (Math.abs(head.top - line) > 1) gone.push('the head of ' + table.parentElement.ariaLabel + ' leaves');
+    else stayed++;
+  }
+  scrollTo(0, 0);
+  return { gone, stayed };
+})()`;
+
+/** Rows that are no cards on a phone: their cells stand beside each other. */
+const NO_CARDS = `[...document.querySelectorAll('.table thead, .table td')]
+  .filter((element) => element.offsetParent !== null && getComputedStyle(element).display !== 'block')
+  .map((element) => 'no card: ' + element.textContent.slice(0, 20))`;
+
+/** Returns what is not as meant for a large window, and how many heads of tables stayed in it. */
+export async function looksOf({ page, evaluate }: Tab): Promise<{ odd: string[]; stayed: number }> {
+  await page.setViewportSize({ width: 1_280, height: 800 });
+  const { gone, stayed } = (await evaluate(LEAVING)) as { gone: string[]; stayed: number };
+  const undressed = (await evaluate(UNDRESSED)) as string[];
+  return { odd: [...undressed.slice(0, 5), ...gone], stayed };
+}
+
+/** Returns what is no card on a phone. */
+export async function uncardedOf({ page, evaluate }: Tab): Promise<string[]> {
+  await page.setViewportSize({ width: 390, height: 800 });
+  return ((await evaluate(NO_CARDS)) as string[]).slice(0, 5);
+}
+
 /** Returns the barriers of the page that is open, in light and in dark. */
 export async function barriersIn(tab: Tab): Promise<string[]> {
   const light = await tab.barriers();

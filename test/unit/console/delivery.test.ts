@@ -14,8 +14,9 @@ import {
   jsonIn,
   urlsInWords,
 } from '../../../console/src/destination/attempt-text';
-import { tallyOf, theMessageOf } from '../../../console/src/deliveries/tally';
+import { tallyInWords, theMessageOf } from '../../../console/src/deliveries/tally';
 import { whyOf } from '../../../console/src/lib/goes-on';
+import { hitsIn } from '../../../console/src/lib/hits';
 import { absolute, clock } from '../../../console/src/lib/labels';
 import { defined } from '../../../shared/collections/defined';
 import { curlOf } from '../../../shared/model/curl';
@@ -264,13 +265,22 @@ describe('what a search has found', () => {
 
   test('is counted by its outcome', () => {
     expect(
-      tallyOf(found('delivered', 'held', 'dead', 'retrying', 'waiting', 'partly_delivered')),
-    ).toEqual([
-      { outcome: 'delivered', n: 2 },
-      { outcome: 'waiting', n: 3 },
-      { outcome: 'dead', n: 1 },
-    ]);
-    expect(tallyOf([])).toEqual([]);
+      tallyInWords(found('delivered', 'held', 'dead', 'retrying', 'waiting', 'partly_delivered')),
+    ).toBe('2 delivered, 3 waiting, 1 dead');
+    expect(tallyInWords([])).toBe('');
+  });
+
+  test.each([
+    ['u-A-17x', 'a-17', ['u-', 'A-17', 'x']],
+    ['A-170 and A-171', 'A-17', ['', 'A-17', '0 and ', 'A-17', '1']],
+    ['a.b (c)', '.B (', ['a', '.b (', 'c)']],
+    ['nothing of it', 'A-17', ['nothing of it']],
+    ['no search', '', ['no search']],
+    ['A-17', '"A-17"', ['', 'A-17', '']],
+    ['A-170', '"A-17"', ['A-170']],
+    ['"A-17"', '"A-17"', ['', '"A-17"', '']],
+  ])('is marked: %j by %j', (shown, sought, parts) => {
+    expect(hitsIn(shown, sought)).toEqual(parts);
   });
 
   test('may be one event', () => {

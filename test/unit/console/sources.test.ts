@@ -1,5 +1,5 @@
 import { lastMinute, recentCalls } from '../../../console/src/lib/recent-calls';
-import { actionFor, rejectedShare } from '../../../console/src/source/standing';
+import { actionFor, perMinuteOf, rejectedShare } from '../../../console/src/source/standing';
 
 describe('a source', () => {
   test.each([
@@ -17,6 +17,14 @@ describe('a source', () => {
   test('has a share of rejected calls once there are calls', () => {
     expect(rejectedShare({ accepted: 0, rejected: 0 })).toBeUndefined();
     expect(rejectedShare({ accepted: 3, rejected: 1 })).toBe(0.25);
+  });
+
+  test.each([
+    ['none', { accepted: 0, rejected: 0, since: null }, 0],
+    ['some within four minutes', { accepted: 7, rejected: 1, since: '2026-01-01T00:00:00Z' }, 2],
+    ['the first a second ago', { accepted: 3, rejected: 0, since: '2026-01-01T00:03:59Z' }, 3],
+  ])('has its calls a minute from the last ones: %s', (_, recent, perMinute) => {
+    expect(perMinuteOf(recent, Date.parse('2026-01-01T00:04:00Z'))).toBe(perMinute);
   });
 });
 

@@ -138,6 +138,11 @@ test('sources tell what they send and to how many, and destinations are found by
       { calls: 1, destinations: 0 },
     ]);
   });
+  const { body: last } = await control.call('get', `/events?source=${ids.Shop!}`);
+  const { body: sources } = await control.call('get', '/sources?sort=-name&activity=true');
+  expect(
+    (sources.data as { activity: { recent: object } }[]).map(({ activity }) => activity.recent),
+  ).toMatchObject([{ since: last.data.at(-1).at }, { since: null }]);
   const { body: without } = await control.call('get', '/sources');
   expect(without.data[0]).not.toHaveProperty('activity');
 });
