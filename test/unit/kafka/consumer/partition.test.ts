@@ -1,4 +1,8 @@
-import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/commit-note';
+import {
+  decodeNote,
+  encodeNote,
+  MOST_NOTE_BYTES,
+} from '../../../../shared/kafka/consumer/commit-note';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 
 /** Returns a partition from offset 0 on, with its first records taken. */
@@ -76,7 +80,7 @@ describe('a partition after a lost session', () => {
     const second = partition.commit(Infinity)!;
     expect(partition.isLastOwner(at(0, first))).toBe(true);
     expect(partition.isLastOwner(at(second.offset, second.metadata))).toBe(true);
-    const other = encodeNote(0, { owner: 1, last, runs: [1, 1] });
+    const other = encodeNote(0, { owner: 1, last, runs: [1, 1] }, MOST_NOTE_BYTES);
     expect(partition.isLastOwner(at(0, other))).toBe(false);
   });
 
