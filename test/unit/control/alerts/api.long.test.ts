@@ -1017,7 +1017,7 @@ describe('switching off', () => {
   const intend = () =>
     database.query(
       'update waypost.health set quiet = false, health = (health::jsonb || $1::jsonb)::text',
-      [JSON.stringify({ switchingOff: { since: START, failures: 2 } })],
+      [JSON.stringify({ switchingOff: { since: START + 1, failures: 2 } })],
     );
 
   test('Waypost switches a failing destination off, with an audit entry and a notice', async () => {
