@@ -24,12 +24,10 @@ interface List<N extends ListId> extends About {
   empty: string;
   /** options by parameter of the query */
   filters?: Fields<Query<N>>;
-  /** Returns parameters that no option sets. */
-  preset?: (query: Partial<Query<N>>) => Partial<Query<N>>;
+  /** parameters that no option sets */
+  query?: Partial<Query<N>>;
   /** absent: no --limit, and the whole list */
   limited?: Limits;
-  /** Sorts the rows of the table. Programs get them in the order of the API. */
-  sort?: (rows: Row<N>[]) => Row<N>[];
   /** Returns what to say below the table, or below `empty`. */
   hint?: (query: Partial<Query<N>>, rows: Row<N>[]) => string | undefined;
 }
@@ -57,7 +55,7 @@ export function limitOf({ limit = '50' }: Limited, most = MOST_ROWS): number {
 }
 
 export function addList<N extends ListId>(group: Group, syntax: string, list: List<N>): void {
-  const { from, columns, empty, filters = {}, preset, limited, sort, hint } = list;
+  const { from, columns, empty, filters = {}, limited, hint } = list;
   const options = compact([...optionsOf(filters), limited && LIMIT]);
   // A noun alone lists.
   const isDefault = syntax === 'list';
@@ -65,7 +63,7 @@ export function addList<N extends ListId>(group: Group, syntax: string, list: Li
     const { print } = session;
     const query = await readFields(session, given, filters);
     const limit = limited === undefined ? Infinity : limitOf(given, limited.most);
-    const input = { query: { ...query, ...preset?.(query) } } as unknown as Input<N>;
+    const input = { query: { ...query, ...list.query } } as unknown as Input<N>;
     const { rows, hasMore } = await readRows(session.api(), from, input, limit);
     if (print.json) {
       print.rows([], rows, empty);
@@ -73,7 +71,7 @@ export function addList<N extends ListId>(group: Group, syntax: string, list: Li
     }
     const isTable = typeof columns !== 'function';
     const shown = isTable ? columns : rows.length > 0 ? await columns(session, rows) : [];
-    print.rows(shown, sort?.(rows) ?? rows, empty);
+    print.rows(shown, rows, empty);
     if (limited && rows.length > 0) print.note(countOf(rows.length, hasMore, limited));
     const said = hint?.(query, rows);
     if (said !== undefined) print.note(said);

@@ -2,7 +2,6 @@ import { AUDIT_KINDS } from '../../shared/api/operation';
 import { type Audit } from '../../shared/api/operations';
 import { type Group, type Listed } from '../command';
 import { choiceField, idField, textField, timeField } from '../fields';
-import { nameOfActor } from '../output/actor';
 import { addList, MOST_ROWS } from '../resource';
 
 /** `waypost audit`: the log of changes and actions, with their authors. */
@@ -20,7 +19,7 @@ export function addAudit(program: Group, { syntax, summary }: Listed): void {
     example: 'audit --kind destination --since 24h',
     columns: [
       { title: 'AT', of: ({ at }) => at },
-      { title: 'BY', of: ({ by }) => nameOfActor(by) },
+      { title: 'BY', of: ({ by }) => by.name },
       { title: 'ROLE', of: ({ by }) => by.role },
       { title: 'DID', of: didWhat },
       { title: 'NAME', of: ({ name }) => name },
@@ -39,7 +38,7 @@ export function addAudit(program: Group, { syntax, summary }: Listed): void {
       until: timeField('--until <time>', 'before this time'),
     },
     // Sign-ins would hide what changed.
-    preset: ({ kind }) => (kind === undefined ? { sessions: 'false' as const } : {}),
+    query: { sessions: 'false' },
     limited: { most: MOST_ROWS, one: 'entry', many: 'entries' },
     empty: 'No matching entries.',
   });

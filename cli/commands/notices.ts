@@ -4,7 +4,6 @@ import { type Group, type Listed, type Session } from '../command';
 import { counted } from '../confirm';
 import { usage } from '../process-context';
 import { choiceField, destinationField, flagField } from '../fields';
-import { nameOfActor } from '../output/actor';
 import { paintOf } from '../output/paint';
 import { addList, addShow, MOST_ROWS } from '../resource';
 
@@ -21,10 +20,6 @@ const NOT_YET =
   'A destination that has failed for less than five minutes has no notice yet: `waypost status` ' +
   'shows it.';
 
-function isOngoing({ endedAt }: Notice): boolean {
-  return endedAt === null;
-}
-
 /** A recovery is no trouble that ends. */
 function untilOf({ kind, endedAt }: Notice): string | undefined {
   return kind === 'recovered' ? undefined : (endedAt ?? 'ongoing');
@@ -34,7 +29,7 @@ export function addNotices(program: Group, { syntax, summary }: Listed): void {
   const notices = program.group(syntax, summary);
   addList(notices, 'list', {
     from: 'GET /notices',
-    summary: 'List the newest notices, ongoing ones first',
+    summary: 'List notices, the newest first',
     example: 'notices list --open',
     columns: [
       { title: 'ID', of: ({ id }) => id },
@@ -44,7 +39,7 @@ export function addNotices(program: Group, { syntax, summary }: Listed): void {
       { title: 'COUNT', of: ({ count }) => count || undefined, right: true },
       { title: 'UNTIL', of: untilOf },
       { title: 'ALERT', of: ({ alert }) => ALERT_WORDS[alert] },
-      { title: 'SEEN BY', of: ({ acknowledged }) => acknowledged && nameOfActor(acknowledged.by) },
+      { title: 'ACKNOWLEDGED BY', of: ({ acknowledged }) => acknowledged?.by.name },
       { title: 'ORIGIN', of: ({ origin }) => origin },
       { title: 'ERROR', of: ({ error }) => error },
     ],
@@ -52,11 +47,14 @@ export function addNotices(program: Group, { syntax, summary }: Listed): void {
       destination: destinationField,
       kind: choiceField('--kind <kind>', NOTICE_KINDS),
       open: flagField('--open', 'only ongoing notices', 'true'),
-      acknowledged: flagField('--unseen', 'only unacknowledged notices', 'false'),
+      acknowledged: flagField(
+        '--unacknowledged',
+        'only notices that nobody has acknowledged',
+        'false',
+      ),
     },
     limited: { most: MOST_ROWS, one: 'notice', many: 'notices' },
     empty: 'No matching notices.',
-    sort: (rows) => rows.toSorted((a, b) => Number(isOngoing(b)) - Number(isOngoing(a))),
     hint: ({ open }) => (open === undefined ? undefined : NOT_YET),
   });
   addShow(notices, 'notice', { summary: 'Show one notice', show });
@@ -65,7 +63,7 @@ export function addNotices(program: Group, { syntax, summary }: Listed): void {
     {
       summary: 'Acknowledge a notice, or all about one origin',
       example: 'notices acknowledge --origin https://api.example.com',
-      options: [['--origin <origin>', 'all unseen notices about endpoints of this origin']],
+      options: [['--origin <origin>', 'all notices about endpoints of this origin']],
     },
     async (session, { origin }, id = '') => {
       if ((id === '') === (origin === undefined)) {
@@ -113,7 +111,7 @@ function show({ print }: Session, notice: Notice): void {
     ['alert', delivery === null ? ALERT_WORDS[alert] : `${ALERT_WORDS[alert]}: ${delivery}`],
     [
       'acknowledged',
-      acknowledged ? `${acknowledged.at} by ${nameOfActor(acknowledged.by)}` : 'not acknowledged',
+      acknowledged ? `${acknowledged.at} by ${acknowledged.by.name}` : 'not acknowledged',
     ],
   ]);
 }

@@ -5,7 +5,7 @@ import { type Name } from '../../shared/api/client';
 import { allows } from './lib/access';
 import { useRead } from './lib/api';
 import { DOCS } from './lib/docs';
-import { personInWords, roleInWords } from './lib/labels';
+import { roleInWords } from './lib/labels';
 import { useSession } from './lib/session';
 import { Palette } from './palette/palette';
 import { Icon, type IconName } from './ui/icons';
@@ -80,7 +80,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </button>
         <Palette />
         <span className="who">
-          <Unseen />
+          <Unacknowledged />
           <User />
         </span>
       </header>
@@ -111,7 +111,7 @@ function User() {
   const { session, signOut } = useSession();
   // Otherwise Mantine adds an inline style, which the Content-Security-Policy refuses.
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true });
-  const name = personInWords(session.name);
+  const { name } = session;
   return (
     <Menu position="bottom-end" width={240}>
       <Menu.Target>
@@ -122,7 +122,7 @@ function User() {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
-          {words.signedInAs(session.name)} ({roleInWords(session.role)})
+          {words.signedInAs(name)} ({roleInWords(session.role)})
         </Menu.Label>
         <Menu.Item
           closeMenuOnClick={false}
@@ -159,15 +159,15 @@ const LOOK_MS = 15_000;
 const MANY = 20;
 
 /** The number of notices that nobody has acknowledged and that are not over, on every page. */
-function Unseen() {
+function Unacknowledged() {
   const query = { acknowledged: 'false' as const, open: 'true' as const, limit: MANY + 1 };
   const read = useRead('GET /notices', { query }, { every: LOOK_MS });
-  const unseen = read.data?.data.data.length ?? 0;
+  const count = read.data?.data.data.length ?? 0;
   return (
     <span role="status">
-      {unseen > 0 && (
-        <Link className="unseen" to="/notices?acknowledged=false&open=true">
-          {unseen > MANY ? words.manyUnseen(MANY) : words.unseen(unseen)}
+      {count > 0 && (
+        <Link className="unacknowledged" to="/notices?acknowledged=false&open=true">
+          {count > MANY ? words.manyNotices(MANY) : words.noticeCount(count)}
         </Link>
       )}
     </span>

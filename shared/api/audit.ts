@@ -46,9 +46,10 @@ export const AUDIT_OPERATIONS = {
         .string()
         .optional()
         .meta({ description: 'The id of the token. `admin`: the token in the settings' }),
-      sessions: flag
-        .optional()
-        .meta({ description: 'false: without sessions, which begin and end with every visit' }),
+      sessions: flag.optional().meta({
+        description:
+          'false: without sessions, which begin and end with every visit, unless `kind` asks for them',
+      }),
       since: timeParameter.optional().meta({ description: 'At this time or later' }),
       until: timeParameter.optional().meta({ description: 'Before this time' }),
     }),

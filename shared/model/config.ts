@@ -136,6 +136,8 @@ export interface Destination extends StoredFields {
   proxy?: StoredProxy;
   /** only of Waypost's own destination (ALERTS_ID) */
   alerts?: AlertSettings;
+  /** Waypost has switched it off because it failed; absent once somebody switches it on */
+  switchedOff?: true;
   createdAt: string;
   updatedAt: string;
 }

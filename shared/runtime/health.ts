@@ -102,8 +102,8 @@ export class PollLiveness {
   }
 }
 
-/** One address gets two thirds of them. */
-const MAX_CONNECTIONS = 64;
+/** Enough for the probes and the scrapers of a network. One address gets two thirds of them. */
+export const HEALTH_CONNECTIONS = 64;
 /** Requests have no body, and come from the same network. */
 const TIMEOUTS: Timeouts = {
   headersTimeout: 5_000,
@@ -122,13 +122,12 @@ export type ProcessHealth = ReadonlyMap<string, Health | undefined>;
 export async function serveHealth(options: {
   host: string;
   port: number;
-  /** default: enough for the probes and the scrapers of a network */
-  maxConnections?: number;
+  maxConnections: number;
   health: Health;
   all: ProcessHealth;
   timeouts?: Timeouts;
 }): Promise<{ port: number; close(): void }> {
-  const { timeouts = TIMEOUTS, maxConnections = MAX_CONNECTIONS } = options;
+  const { timeouts = TIMEOUTS, maxConnections } = options;
   const handle = (req: IncomingMessage, res: ServerResponse) => {
     const path = (req.url ?? '/').split('?', 1)[0];
     if (path === '/livez') {

@@ -8,7 +8,7 @@ import { createLog, type Log } from '../telemetry/log';
 import { metrics } from '../telemetry/metrics';
 import { startTelemetry } from '../telemetry/start';
 import { messageOf } from './errors';
-import { type Health, serveHealth } from './health';
+import { type Health, HEALTH_CONNECTIONS, serveHealth } from './health';
 import { type ServiceName, HostProcess } from './host-process';
 import { limitsOfService, type ProcessLimits, readProcessLimits } from './process-limits';
 import { loadSettings, type Settings } from './settings';
@@ -133,6 +133,7 @@ export function createContext(parts: ContextParts): OpenContext {
       const server = await serveHealth({
         host: settings.WAYPOST_HOST,
         port,
+        maxConnections: HEALTH_CONNECTIONS,
         health,
         all: healths,
       });

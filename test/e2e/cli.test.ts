@@ -546,7 +546,14 @@ test('the CLI configures and tests alerts, and finds and acknowledges notices', 
   );
   // The dead letters of the test above caused a notice.
   const [notice] = await eventually(async () => {
-    const { json } = await done('notices', 'list', '--kind', 'dead_letters', '--unseen', '--json');
+    const { json } = await done(
+      'notices',
+      'list',
+      '--kind',
+      'dead_letters',
+      '--unacknowledged',
+      '--json',
+    );
     expect(json).not.toEqual([]);
     return json;
   });
@@ -554,7 +561,7 @@ test('the CLI configures and tests alerts, and finds and acknowledges notices', 
     /what +dead_letters[^]*acknowledged +\S+ by /,
   );
   expect(
-    (await done('notices', 'list', '--kind', 'dead_letters', '--unseen', '--json')).json,
+    (await done('notices', 'list', '--kind', 'dead_letters', '--unacknowledged', '--json')).json,
   ).toEqual([]);
   expect((await done('notices', 'show', String(notice!.id))).out).toContain(String(notice!.id));
 });

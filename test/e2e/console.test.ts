@@ -581,9 +581,9 @@ story(
     await page.locator(`[data-row="${upper}"] a`).focus();
     await page.keyboard.press('Space');
     await panel.getByText('Timeline').waitFor();
-    await page.waitForURL(new RegExp(`open=${upper}`));
+    await page.waitForURL(new RegExp(`panel=${upper}`));
     await page.keyboard.press('ArrowDown');
-    await page.waitForURL(new RegExp(`open=${lower}`));
+    await page.waitForURL(new RegExp(`panel=${lower}`));
     await panel.getByRole('region', { name: 'body', exact: true }).waitFor();
     expect(await tab.evaluate(FOCUSED)).toBe(lower);
     await isGood();

@@ -1204,6 +1204,56 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(size!.bytes).toBeLessThan(keep.maxBytes * 2);
       await cleanUp(database, parts, new Map(parts.map((part) => [part.name, 1e6])));
     });
+
+    /** Notes the partitions that a transaction reads whole while it keeps others out. */
+    const watched = (reads: string[]): Database => ({
+      ...database,
+      transaction: (work) =>
+        database.transaction(async (transaction) => {
+          // Of all transactions since these figures were collected.
+          const countReads = async () => {
+            const rows = await transaction.query<{ name: string; count: number }>(
+              `select relname as name, seq_scan::int as count from pg_stat_xact_user_tables
+               where schemaname = 'waypost' and relname ~ '^(deliveries|responses)_'`,
+            );
+            return new Map(rows.map((row) => [row.name, row.count]));
+          };
+          const before = await countReads();
+          const result = await work(transaction);
+          const locks = await transaction.query(
+            `select 1 from pg_locks join pg_class on pg_class.oid = pg_locks.relation
+             where pid = pg_backend_pid() and mode = 'AccessExclusiveLock'
+               and relname ~ '^(deliveries|responses)'`,
+          );
+          if (locks.length === 0) return result;
+          for (const [part, count] of await countReads()) {
+            if (count > (before.get(part) ?? count)) reads.push(part);
+          }
+          return result;
+        }),
+    });
+
+    test('no partition that ends early is read whole while others are kept out of it', async () => {
+      await fill(0, 150);
+      const first = parts[0]!;
+      const reads: string[] = [];
+      const keep = { forMs: 1e12, maxBytes: 1_000_000 };
+      parts = await keepWithin(watched(reads), keep, START);
+      // Nothing has come yet that is later.
+      expect(await keepWithin(watched(reads), keep, START)).toEqual(parts);
+      const [ended] = parts;
+      expect(ended!.to).toBeLessThan(first.to);
+      const later = anEvent({ delivery: 'later', acceptedAt: new Date(ended!.to).toISOString() });
+      await storeEvents(watched(reads), [later], parts);
+      expect(parts.map(({ from, to }) => [from, to])).toEqual([
+        [first.from, ended!.to],
+        [ended!.to, first.to],
+      ]);
+      expect(reads).toEqual([]);
+      expect(await list({}, 200)).toHaveLength(151);
+      const [rows] = await database.query(`select count(*)::int from waypost.${first.name}`);
+      expect(rows).toEqual({ count: 150 });
+    });
   });
 
   test('returns the health of each destination', async () => {

@@ -3,6 +3,8 @@ import { newNotice } from '../../services/control/alerts/notice';
 import { acknowledgeAll, storeDecision } from '../../services/control/alerts/store';
 import { recordDeletion } from '../../services/control/history/deletions';
 import { migrate } from '../../services/control/history/schema';
+import { keepWithin } from '../../services/control/history/retention';
+import { readParts } from '../../services/control/history/record-events';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type TablePartition } from '../../services/control/history/table-partitions';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
@@ -169,6 +171,73 @@ test('a deletion of very many rows takes longer than queries may', async () => {
   });
   await Promise.race([isLate, deletion]).finally(undo);
   expect(await deletion).toBe(1);
+});
+
+/** More than a sixteenth of it is in the partition of the test, which therefore ends. */
+const SMALL = { forMs: 1e12, maxBytes: 1 };
+
+test('others read and write a partition while its rows are checked because it ends', async () => {
+  const { freeze, frozen, thaw } = freezer();
+  const pausing = withTransactions((transaction) => ({
+    query: async (sql, params) => {
+      try {
+        return await transaction.query(sql, params);
+      } finally {
+        if (/(validate|attach) /.test(sql)) await freeze();
+      }
+    },
+  }));
+  const ending = keepWithin(pausing, SMALL, START);
+  await frozen;
+  const hurried: Database = {
+    ...other,
+    transaction: (work) =>
+      other.transaction(async (transaction) => {
+        await transaction.query(`set local lock_timeout = '5s'`);
+        return work(transaction);
+      }),
+  };
+  const written = storeEvents(hurried, [later('known'), anEvent({ delivery: 'new' })], [...parts]);
+  const ids = written.then(made);
+  await ids.catch(() => undefined).finally(thaw);
+  await ending;
+  expect(await ids).toEqual(['known 2', 'new 1']);
+});
+
+test('rows that come late for the end of a partition are in the next one', async () => {
+  const before = parts[0]!;
+  const [{ to }] = (await keepWithin(one, SMALL, START)) as [TablePartition];
+  const beyond = anEvent({ delivery: 'new', acceptedAt: new Date(to).toISOString() });
+  // Two processes that do not know of the end yet.
+  const unaware = [...parts];
+  await expect(storeEvents(other, [beyond], unaware)).rejects.toMatchObject({ code: '23514' });
+  await Promise.all([storeEvents(one, [beyond]), storeEvents(other, [later('known')], unaware)]);
+  expect(await made()).toEqual(['known 2', 'new 1']);
+  expect((await readParts(one)).map((part) => [part.from, part.to]).toSorted()).toEqual([
+    [before.from, to],
+    [to, before.to],
+  ]);
+});
+
+/** As a copy of the whole database does for hours. */
+const reading = () => holding(({ query }) => query('select from waypost.deliveries'));
+
+test('a partition is made while others read the whole table', async () => {
+  const undo = await reading();
+  const acceptedAt = new Date(START - 1e9).toISOString();
+  const written = storeEvents(other, [aFailure({ delivery: 'new', acceptedAt })]);
+  await written.finally(undo);
+  expect(await made()).toEqual(['known 1', 'new 1']);
+});
+
+test.each<[string, () => Promise<unknown>]>([
+  ['ended', () => keepWithin(other, SMALL, START)],
+  ['dropped', () => keepWithin(other, { forMs: 0, maxBytes: 1 }, START + 1e9)],
+])('a partition is not %s while others would have to wait', async (_, work) => {
+  const undo = await reading();
+  const tried = work();
+  await expect(tried).rejects.toMatchObject({ code: '55P03' }).finally(undo);
+  await work();
 });
 
 test('a deletion removes the rows of one partition in a transaction', async () => {

@@ -188,8 +188,8 @@ function Found({ deliveries: { data: deliveries, next }, query, filters, total }
   const [reading, setReading] = useState<AbortController>();
   useEffect(() => () => reading?.abort(), [reading]);
   const toast = useToast();
-  const open = filters.get('open');
-  const keys = useRowKeys(deliveries, open, (id) => filters.set('open', id));
+  const open = filters.panel;
+  const keys = useRowKeys(deliveries, open, filters.setPanel);
   if (deliveries.length === 0) return <Nothing filters={filters} isAll={next === null} />;
   const choose = (rows: readonly Row[], on: boolean) => {
     const selected = new Map(chosen);
@@ -270,16 +270,14 @@ function Found({ deliveries: { data: deliveries, next }, query, filters, total }
               key={delivery.id}
               of={delivery}
               isOpen={delivery.id === open}
-              onOpen={() => filters.set('open', delivery.id)}
+              onOpen={() => filters.setPanel(delivery.id)}
               chosen={mayAct ? chosen.has(delivery.id) : undefined}
               onChoose={(on) => choose([delivery], on)}
             />
           ))}
         </Table>
       </div>
-      {open !== '' && (
-        <DeliveryPanel key={open} id={open} onClose={() => filters.set('open', '')} />
-      )}
+      {open !== '' && <DeliveryPanel key={open} id={open} onClose={() => filters.setPanel('')} />}
     </div>
   );
 }

@@ -37,11 +37,6 @@ export function roleInWords(role: Role): string {
   return words.roles[role];
 }
 
-/** Names whoever acted: the token of the settings stands for no person. */
-export function personInWords(name: string): string {
-  return name === 'WAYPOST_ADMIN_TOKEN' ? words.administrator : name;
-}
-
 const OUTCOMES: Readonly<Record<string, string>> = words.outcomes;
 
 /** Labels why a message did not get to a destination: a rule of routing, or a reason. */

@@ -5,12 +5,12 @@ import { type Notice } from '../../../shared/api/operations';
 interface OriginGroup {
   origin: string;
   /** ids of the notices that nobody has acknowledged */
-  unseen: string[];
+  unacknowledged: string[];
   /** destinations that they are about */
   destinations: number;
 }
 
-/** Returns the origins with several unseen notices, the most first. */
+/** Returns the origins with several notices that nobody has acknowledged, the most first. */
 export function groupsOf(
   notices: readonly Pick<Notice, 'id' | 'origin' | 'destination' | 'acknowledged'>[],
 ): OriginGroup[] {
@@ -22,9 +22,9 @@ export function groupsOf(
   return [...groups]
     .map(([origin, about]) => ({
       origin,
-      unseen: about.map(({ id }) => id),
+      unacknowledged: about.map(({ id }) => id),
       destinations: new Set(about.map(({ destination }) => destination)).size,
     }))
-    .filter(({ unseen }) => unseen.length > 1)
-    .sort((a, b) => b.unseen.length - a.unseen.length);
+    .filter(({ unacknowledged }) => unacknowledged.length > 1)
+    .sort((a, b) => b.unacknowledged.length - a.unacknowledged.length);
 }

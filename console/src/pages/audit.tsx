@@ -16,7 +16,7 @@ import { useNamed } from '../destination/save';
 import { useRead } from '../lib/api';
 import { useMay } from '../lib/session';
 import { timeOf } from '../lib/times';
-import { personInWords, placeOf, roleInWords, stateInWords } from '../lib/labels';
+import { placeOf, roleInWords, stateInWords } from '../lib/labels';
 import {
   FilterBar,
   type Filters,
@@ -192,7 +192,7 @@ function Row({ change }: { change: Change }) {
         <When at={change.at} exact />
       </td>
       <td>
-        <bdi>{personInWords(change.by.name)}</bdi> ({roleInWords(change.by.role)})
+        <bdi>{change.by.name}</bdi> ({roleInWords(change.by.role)})
       </td>
       <td>
         <div className="what">

@@ -3,7 +3,7 @@ import { type Notice } from '../../../shared/api/operations';
 import { LASTING_KINDS, NOTICE_KINDS } from '../../../shared/model/notice-kinds';
 import { useChange, useRead } from '../lib/api';
 import { useMay } from '../lib/session';
-import { count, noticeInWords, personInWords, placeOf, stateInWords } from '../lib/labels';
+import { count, noticeInWords, placeOf, stateInWords } from '../lib/labels';
 import { groupsOf } from '../lib/notice-groups';
 import { listOf } from '../lib/series';
 import { EntryFilter } from '../ui/entry-picker';
@@ -94,14 +94,17 @@ function TruthFilter({ yes, no, ...named }: Named & { yes: string; no: string })
 }
 
 function List({ notices }: { notices: Notice[] }) {
-  const see = useChange('POST /notices/{id}/acknowledge');
-  const seeAll = useChange('POST /notices/acknowledge');
-  const error = see.error ?? seeAll.error;
+  const acknowledge = useChange('POST /notices/{id}/acknowledge');
+  const acknowledgeAll = useChange('POST /notices/acknowledge');
+  const error = acknowledge.error ?? acknowledgeAll.error;
   const hasReceiver = useHasReceiver();
   return (
     <>
       {error && <Failure error={error} what={words.acknowledgeTask} />}
-      <SameOrigin notices={notices} onSeen={(ids) => seeAll.mutate({ body: { ids } })} />
+      <SameOrigin
+        notices={notices}
+        onAcknowledge={(ids) => acknowledgeAll.mutate({ body: { ids } })}
+      />
       <Table
         label={words.notices}
         head={[
@@ -118,7 +121,7 @@ function List({ notices }: { notices: Notice[] }) {
             key={notice.id}
             notice={notice}
             hasReceiver={hasReceiver}
-            onSeen={() => see.mutate({ id: notice.id })}
+            onAcknowledge={() => acknowledge.mutate({ id: notice.id })}
           />
         ))}
       </Table>
@@ -128,12 +131,12 @@ function List({ notices }: { notices: Notice[] }) {
 
 interface SameOriginProps {
   notices: Notice[];
-  /** The person has seen these, and no others of their origin that stand elsewhere. */
-  onSeen: (ids: string[]) => void;
+  /** The person sees these, and no others of their origin that stand elsewhere. */
+  onAcknowledge: (ids: string[]) => void;
 }
 
 /** Several notices about one server are often one trouble, which one person looks after. */
-function SameOrigin({ notices, onSeen }: SameOriginProps) {
+function SameOrigin({ notices, onAcknowledge }: SameOriginProps) {
   const operator = useMay('POST /notices/acknowledge');
   const groups = groupsOf(notices);
   if (!operator || groups.length === 0) return null;
@@ -149,17 +152,17 @@ function SameOrigin({ notices, onSeen }: SameOriginProps) {
           { text: words.acknowledged, className: 'act' },
         ]}
       >
-        {groups.map(({ origin, unseen, destinations }) => (
+        {groups.map(({ origin, unacknowledged, destinations }) => (
           <tr key={origin}>
             <td className="break">{origin}</td>
-            <td className="number">{count(unseen.length)}</td>
+            <td className="number">{count(unacknowledged.length)}</td>
             <td className="number">{count(destinations)}</td>
             <td className="act">
               <Button
                 size="compact-sm"
                 variant="default"
                 aria-label={words.acknowledgeOrigin(origin)}
-                onClick={() => onSeen(unseen)}
+                onClick={() => onAcknowledge(unacknowledged)}
               >
                 {words.acknowledgeAll}
               </Button>
@@ -183,10 +186,10 @@ interface RowProps {
   notice: Notice;
   /** somebody gets alerts */
   hasReceiver: boolean;
-  onSeen: () => void;
+  onAcknowledge: () => void;
 }
 
-function Row({ notice, hasReceiver, onSeen }: RowProps) {
+function Row({ notice, hasReceiver, onAcknowledge }: RowProps) {
   const operator = useMay('POST /notices/{id}/acknowledge');
   const { id, at, kind, endedAt, destination, name, delivery, alert, acknowledged } = notice;
   const isThere = destination !== null && !notice.destinationDeleted;
@@ -220,7 +223,7 @@ function Row({ notice, hasReceiver, onSeen }: RowProps) {
       <td>
         {acknowledged ? (
           <>
-            <When at={acknowledged.at} />, {personInWords(acknowledged.by.name)}
+            <When at={acknowledged.at} />, {acknowledged.by.name}
           </>
         ) : (
           operator && (
@@ -228,7 +231,7 @@ function Row({ notice, hasReceiver, onSeen }: RowProps) {
               size="compact-sm"
               variant="default"
               aria-label={words.acknowledgeNamed(stateInWords(kind), name, id)}
-              onClick={onSeen}
+              onClick={onAcknowledge}
             >
               {words.acknowledge}
             </Button>

@@ -137,7 +137,6 @@ export const lib = {
       operator: 'operator',
       read_only: 'read-only',
     },
-    administrator: 'Administrator',
     now: 'now',
     ago: (span: string) => `${span} ago`,
     in: (span: string) => `in ${span}`,

@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { type Deliveries } from '../../../shared/api/operations';
 import { pageInWords, stateInWords } from '../lib/labels';
+import { filtersIn, isPart, PANEL, withFilters, withValues } from '../lib/list-address';
 import { text } from '../texts';
 
 const words = text.ui.filters;
@@ -40,52 +41,26 @@ export function useFilters() {
     },
     /** A changed filter returns to the first page. */
     set: (name: string, value: string) => {
-      move(
-        withValues(
-          latest.current,
-          isPage(name) ? { [name]: value } : { after: '', page: '', [name]: value },
-        ),
-        {
-          replace: true,
-        },
-      );
+      move(withFilters(latest.current, { [name]: value }), { replace: true });
     },
     /** Changes several filters at once. An empty value clears one. */
     setAll: (values: Readonly<Record<string, string>>) => {
-      move(withValues(latest.current, { after: '', page: '', ...values }), { replace: true });
+      move(withFilters(latest.current, values), { replace: true });
     },
     /** Goes to a page: the browser's back button returns to the present one. */
     go: (page: Readonly<Record<string, string>>) => move(withValues(latest.current, page)),
+    /** id of the delivery that is open beside the list; empty: none */
+    panel: search.get(PANEL) ?? '',
+    setPanel: (id: string) => {
+      move(withValues(latest.current, { [PANEL]: id }), { replace: true });
+    },
     clear: () => move(new URLSearchParams()),
     /** Replaces all filters, as `URLSearchParams` reads them. */
     replace: (text: string) => move(new URLSearchParams(text)),
-    /** all filters without the page, to save or compare a view */
-    text: withoutPages(search),
-    any: [...search.keys()].some((name) => name !== 'open'),
+    /** all filters, to save or compare a view */
+    text: filtersIn(search),
+    any: isPart(search),
   };
-}
-
-/** @param values an empty one removes the parameter */
-function withValues(
-  search: URLSearchParams,
-  values: Readonly<Record<string, string>>,
-): URLSearchParams {
-  const next = new URLSearchParams(search);
-  for (const [name, value] of Object.entries(values)) {
-    if (value === '') next.delete(name);
-    else next.set(name, value);
-  }
-  return next;
-}
-
-function withoutPages(search: URLSearchParams): string {
-  const kept = [...search].filter(([name]) => !isPage(name) && name !== 'page');
-  return new URLSearchParams(kept.sort(([a], [b]) => (a < b ? -1 : 1))).toString();
-}
-
-/** What is open beside a list is no filter either. */
-function isPage(name: string): boolean {
-  return name === 'after' || name === 'open';
 }
 
 export type Filters = ReturnType<typeof useFilters>;

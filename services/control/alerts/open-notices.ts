@@ -2,7 +2,13 @@ import { type FilterStatus, OPEN_STATUSES, statusesOf } from '../../../shared/mo
 import { type Notice } from './notice';
 import { outageOf } from '../health/destination-health';
 import { healthOfSome } from '../health/store';
-import { type Database, databaseJson, type Queries, waitedForLock } from '../history/database';
+import {
+  type Database,
+  databaseJson,
+  WAIT_BRIEFLY,
+  type Queries,
+  waitedForLock,
+} from '../history/database';
 
 /** What open notices say changes while they are open: how many deliveries they are about. */
 
@@ -68,7 +74,7 @@ async function unlessHeldUp<T>(
 ): Promise<T | undefined> {
   try {
     return await transaction(async (queries) => {
-      await queries.query(`set local lock_timeout = '1s'`);
+      await queries.query(WAIT_BRIEFLY);
       return ask(queries);
     });
   } catch (error) {

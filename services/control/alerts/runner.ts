@@ -305,7 +305,12 @@ export class Alerts {
     try {
       await entries.change('destination', { id, ifMatch: etag(version), by: WAYPOST }, (before) => {
         if (!isFresh()) throw new Error('the decision is too old');
-        return { ...before, enabled: false, updatedAt: now().toISOString() };
+        return {
+          ...before,
+          enabled: false,
+          switchedOff: true,
+          updatedAt: now().toISOString(),
+        };
       });
       log.warn({ destination: id }, 'destination.switched_off');
       return true;

@@ -159,7 +159,7 @@ function newestQuery(
   };
 }
 
-/** Acknowledges the unseen notices of one origin, or with these ids. @returns their ids */
+/** Acknowledges notices of one origin, or with these ids. @returns those that nobody had */
 export async function acknowledgeAll(
   { query }: Queries,
   which: { ids?: readonly string[] | undefined; origin?: string | undefined },

@@ -223,7 +223,8 @@ function reasonToSwitchOff(
 
 /** Returns the trouble of a destination that Waypost has switched off itself. */
 function switchedOff(health: Health, about: About): Trouble[] {
-  if (!health.switchingOff || !about.destination) return [];
+  // A person may have switched it off before Waypost did.
+  if (!health.switchingOff || !about.destination?.switchedOff) return [];
   const endedAt = about.world.nowMs;
   return [{ ...said(health, about), kind: 'switched_off', ...health.switchingOff, endedAt }];
 }

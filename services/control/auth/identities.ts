@@ -13,7 +13,7 @@ export type Identities = ReturnType<typeof openIdentities>;
 /** Waypost itself, when it changes something by the rules that people have set. */
 export const WAYPOST: Actor = { id: 'waypost', name: 'Waypost', role: 'operator' };
 
-const ROOT: Actor = { id: 'admin', name: 'WAYPOST_ADMIN_TOKEN', role: 'admin' };
+const ROOT: Actor = { id: 'admin', name: 'admin token', role: 'admin' };
 const MARK_LENGTH = 16;
 
 export function hasExpired({ expiresAt }: Pick<Identity, 'expiresAt'>, nowMs: number): boolean {

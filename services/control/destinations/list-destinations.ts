@@ -43,7 +43,7 @@ export async function listDestinations<V>(
   const figures = await figuresFor(deps, all, state === undefined ? column : 'state');
   const found =
     state === undefined ? named : named.filter(({ data }) => figures.get(data.id)?.state === state);
-  if (column === undefined) return pageOfEntries(found, query, view);
+  if (sort === undefined || column === undefined) return pageOfEntries(found, query, view);
   const valueOf = ({ data }: Entry<Destination>) =>
     column === 'name' ? data.name : (figures.get(data.id)?.[column] ?? 0);
   return pageOfSorted(found, { ...query, sort }, { valueOf, view });

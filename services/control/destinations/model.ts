@@ -175,6 +175,7 @@ function assemble(fields: Fields, before: Destination | undefined, making: Makin
         : undefined,
       retry,
       proxy,
+      switchedOff: fields.enabled ? undefined : before?.switchedOff,
     }),
     ...storedPlain(fields),
     createdAt: before?.createdAt ?? at,

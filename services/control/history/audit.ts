@@ -108,7 +108,7 @@ export interface AuditFilter {
   kind?: string | undefined;
   entry?: string | undefined;
   by?: string | undefined;
-  /** false: without sessions */
+  /** false: without sessions, unless `kind` asks for them */
   sessions?: boolean | undefined;
   /** ms since 1970; `until` is exclusive */
   since?: number | undefined;
@@ -154,7 +154,8 @@ function newestQuery(
     const values = [`${param(position.entry)}::text`, `${param(position.version)}::int`];
     times.push(...behind('at', ['entry', 'version'], at, values));
   }
-  const fits = sessions === false ? [...found, `kind <> 'session'`] : found;
+  const leavesOut = sessions === false && kind === undefined;
+  const fits = leavesOut ? [...found, `kind <> 'session'`] : found;
   return {
     newest: [`select ${COLUMNS} from waypost.audit ${whereOf([...found.slice(0, 1), ...times])}`],
     fits: allOf(fits),

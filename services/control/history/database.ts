@@ -31,6 +31,14 @@ export interface Database extends Queries {
 /** SQL, within a transaction: work on many rows may take longer than the timeout of queries. */
 export const UNHURRIED = 'set local statement_timeout = 0';
 
+/**
+ * SQL, within a transaction: a statement waits for a lock for a second at most. Who waits for one
+ * that keeps out readers holds up all that come after it.
+ */
+export const WAIT_BRIEFLY = `set local lock_timeout = '1s'`;
+/** The end of it, within the same transaction. */
+export const WAIT_AS_USUAL = 'set local lock_timeout to default';
+
 export interface Asking {
   /** @throws Problem `unavailable` while the database cannot be used */
   ask<T>(work: (database: Database) => Promise<T>): Promise<T>;
@@ -52,7 +60,7 @@ export type DatabaseFault = 'data' | 'away' | 'other';
  */
 const DATA = /^(22|23|54)/;
 /**
- * No partition covers the row. This passes: another control process ended the partition, and the
+ * No partition takes the row. This passes: another control process ended the partition, and the
  * list is read again.
  */
 const NO_PARTITION = '23514';

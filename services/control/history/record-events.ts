@@ -1,8 +1,16 @@
 import { type CircuitEvent, type DeliveryEvent } from '../../../shared/model/attempt-events';
 import { COLUMN_TYPES, COLUMN_UPDATES, COLUMNS, fromColumns, toColumns, toCopy } from './row-codec';
-import { databaseJson, type Queries, type Row, type Transaction } from './database';
+import {
+  databaseJson,
+  type Queries,
+  type Row,
+  type Transaction,
+  WAIT_AS_USUAL,
+  WAIT_BRIEFLY,
+} from './database';
 import { applyEvent, type DeliveryRow } from './delivery-row';
 import {
+  attachAnew,
   indexing,
   spareStatistics,
   newPart,
@@ -208,7 +216,7 @@ async function removeResponses(
 }
 
 async function makeParts(
-  { kind, query }: Transaction,
+  transaction: Transaction,
   deliveries: DeliveryEvent[][],
   parts: readonly TablePartition[],
 ): Promise<{ made: TablePartition[]; touched: Touched }> {
@@ -224,24 +232,40 @@ async function makeParts(
     if (last) touched.set(last.name, 0);
     if (last) continue;
     const part = newPart(all, at);
-    for (const [table, name] of Object.entries(tablesOf(part.name))) {
-      await query(
-        `create table waypost.${name} partition of waypost.${table} for values from ` +
-          `(${part.from}) to (${part.to})`,
-      );
-    }
-    await query('insert into waypost.parts (name, from_ms, to_ms) values ($1, $2, $3)', [
-      part.name,
-      part.from,
-      part.to,
-    ]);
-    for (const sql of spareStatistics(part.name)) await query(sql);
-    if (kind === 'server') for (const sql of indexing(part.name)) await query(sql);
+    await makePart(transaction, part);
     made.push(part);
     touched.set(part.name, 0);
     [last, all] = [part, [...parts, ...made]];
   }
   return { made, touched };
+}
+
+async function makePart({ kind, query }: Transaction, part: TablePartition): Promise<void> {
+  const { name, from, to } = part;
+  await query(WAIT_BRIEFLY);
+  // The partition before it may have ended early.
+  const ended = await query<TablePartition & Row>(
+    `update waypost.parts set bound_ms = to_ms
+     where from_ms < $2::bigint and bound_ms > $1::bigint
+     returning name, from_ms as "from", to_ms as "to"`,
+    [from, to],
+  );
+  for (const sql of ended.flatMap(attachAnew)) await query(sql);
+  for (const [table, each] of Object.entries(tablesOf(name))) {
+    // Others read the whole table meanwhile, unlike with `create table … partition of`.
+    await query(`create table waypost.${each} (like waypost.${table})`);
+    await query(
+      `alter table waypost.${table} attach partition waypost.${each}
+       for values from (${String(from)}) to (${String(to)})`,
+    );
+  }
+  await query(
+    'insert into waypost.parts (name, from_ms, to_ms, bound_ms) values ($1, $2, $3, $3)',
+    [name, from, to],
+  );
+  for (const sql of spareStatistics(name)) await query(sql);
+  if (kind === 'server') for (const sql of indexing(name)) await query(sql);
+  await query(WAIT_AS_USUAL);
 }
 
 export function readParts({ query }: Queries): Promise<TablePartition[]> {

@@ -6,9 +6,18 @@ import { thinSyncs } from './syncs';
 import { dropVersions } from './destination-versions';
 import { type Forgotten } from './deletions';
 import { bytesForCounts, bytesOfCounts, keepCounts } from './stored-counts';
-import { type Database, faultOf, type Row, type Transaction, UNHURRIED } from './database';
+import {
+  type Database,
+  faultOf,
+  type Row,
+  type Transaction,
+  UNHURRIED,
+  WAIT_BRIEFLY,
+} from './database';
 import { takeLease } from './leases';
 import {
+  addEnd,
+  checkEnd,
   indexing,
   type TablePartition,
   partsToDrop,
@@ -54,6 +63,11 @@ const MAINTAIN_AFTER_ROWS = 20_000;
 const CLEAN_UP_SOON = 1_000_000;
 /** Nobody lists a preview of a replay: it answers who asked for it. */
 const PREVIEWS_MS = 86_400_000;
+/**
+ * A partition of a server still takes rows of this time, so that writers go on while those that it
+ * has are checked. An embedded one must stay small until it is indexed, and ends at once.
+ */
+const CHECKED_WITHIN_MS = 300_000;
 
 /**
  * Called for each partition or table that fails, so that the others continue. @param what the
@@ -164,7 +178,7 @@ export async function keepWithin(
   const drop = partsToDrop(sized, { sinceMs, maxBytes: keep.maxBytes - countBytes });
   for (const part of drop) await each(part.name, () => dropPart(database, part));
   const left = sized.filter((part) => !drop.includes(part));
-  for (const part of partsToEnd(left, keep)) await each(part.name, () => endPart(database, part));
+  for (const { name } of partsToEnd(left, keep)) await each(name, () => endPart(database, name));
   for (const part of partsToIndex(left, { nowMs, written })) {
     await each(part.name, () => indexPart(database, part));
   }
@@ -207,6 +221,7 @@ async function alone(
 
 async function dropPart(database: Database, { name }: SizedPartition): Promise<void> {
   await database.transaction(async ({ query }) => {
+    await query(WAIT_BRIEFLY);
     const { deliveries, responses } = tablesOf(name);
     await query(`drop table waypost.${deliveries}, waypost.${responses}`);
     await query('delete from waypost.parts where name = $1', [name]);
@@ -233,25 +248,43 @@ async function vacuum(database: Database, part: string): Promise<void> {
   }
 }
 
-/** Ends the partition after its newest row. Deliveries accepted later go to another partition. */
-async function endPart(database: Database, { name, from }: SizedPartition): Promise<void> {
-  await database.transaction(async ({ query }) => {
-    await query(UNHURRIED);
-    const tables = Object.entries(tablesOf(name));
-    for (const [table, part] of tables) {
-      await query(`alter table waypost.${table} detach partition waypost.${part}`);
-    }
-    const [row] = await query<{ last: number }>(
+/** Ends a partition early: rows that are accepted later go to another one (table-partitions.ts). */
+async function endPart(database: Database, name: string): Promise<void> {
+  if (!(await setEnd(database, name))) return;
+  for (const sql of checkEnd(name)) {
+    await database.transaction(async ({ query }) => {
+      await query(UNHURRIED);
+      await query(sql);
+    });
+  }
+}
+
+/**
+ * Sets the end of a partition, unless it has one.
+ * @returns false if it ends as soon anyway, or another process has dropped it
+ */
+async function setEnd(database: Database, name: string): Promise<boolean> {
+  return database.transaction(async ({ kind, query }) => {
+    await query(WAIT_BRIEFLY);
+    const [part] = await query<Omit<TablePartition, 'name'> & { bound: number }>(
+      `select from_ms as "from", to_ms as "to", bound_ms as bound from waypost.parts
+       where name = $1 for update`,
+      [name],
+    );
+    if (!part) return false;
+    const { from, to, bound } = part;
+    if (to < bound) return true;
+    const tables = Object.values(tablesOf(name)).map((table) => `waypost.${table}`);
+    // A row that is written meanwhile could be later than the newest one.
+    await query(`lock table ${tables.join(', ')} in access exclusive mode`);
+    const [row] = await query<{ last: number | null }>(
       `select max(accepted_at) as last from waypost.${name}`,
     );
-    const to = (row?.last ?? from) + 1;
-    for (const [table, part] of tables) {
-      await query(
-        `alter table waypost.${table} attach partition waypost.${part} for values from ` +
-          `(${from}) to (${to})`,
-      );
-    }
-    await query('update waypost.parts set to_ms = $2 where name = $1', [name, to]);
+    const end = (row?.last ?? from) + 1 + (kind === 'server' ? CHECKED_WITHIN_MS : 0);
+    if (end >= to) return false;
+    for (const sql of addEnd({ name, from, to: end })) await query(sql);
+    await query('update waypost.parts set to_ms = $2 where name = $1', [name, end]);
+    return true;
   });
 }
 

@@ -56,6 +56,8 @@ const TABLES: readonly string[] = [
      name text primary key,
      from_ms bigint not null,
      to_ms bigint not null,
+     -- upper bound of its tables, which reach beyond an early end until rows follow it
+     bound_ms bigint not null,
      indexed boolean not null default false
    )`,
   // A row of a minute changes several times: half of each page is for the next versions of its rows.
@@ -216,8 +218,8 @@ const TABLES: readonly string[] = [
   'create index on waypost.search_chunks (to_ms, seq)',
 ];
 
-/** The version of `TABLES`. Builds before the first release counted to 25. */
-const TABLES_VERSION = 26;
+/** The version of `TABLES`. Builds before the first release counted to 26. */
+const TABLES_VERSION = 27;
 
 /** An advisory lock, which needs no table: if two processes start, only one creates the tables. */
 const LOCK = 7_290_316;

@@ -118,6 +118,39 @@ function isFull({ indexed, rowBytes }: SizedPartition): boolean {
 }
 
 /**
+ * A partition ends early in two steps, so that nobody waits while its rows are read. First its
+ * tables get a check that they have no later row. PostgreSQL then reads them, while others read and
+ * write. When later rows come, the tables are attached anew: the check proves the new bounds, and
+ * no row is read.
+ *
+ * @returns the statements that add the check, for new rows
+ */
+export function addEnd({ name, from, to }: TablePartition): string[] {
+  return Object.values(tablesOf(name)).map(
+    (table) =>
+      `alter table waypost.${table} add constraint ends
+       check (accepted_at >= ${String(from)} and accepted_at < ${String(to)}) not valid`,
+  );
+}
+
+/** Returns the statements that check the rows of a partition. Each can run alone, and again. */
+export function checkEnd(part: string): string[] {
+  return Object.values(tablesOf(part)).map(
+    (table) => `alter table waypost.${table} validate constraint ends`,
+  );
+}
+
+/** Returns the statements that give the tables of a partition their new bounds. */
+export function attachAnew({ name, from, to }: TablePartition): string[] {
+  return Object.entries(tablesOf(name)).flatMap(([table, part]) => [
+    `alter table waypost.${table} detach partition waypost.${part}`,
+    `alter table waypost.${table} attach partition waypost.${part}
+     for values from (${String(from)}) to (${String(to)})`,
+    `alter table waypost.${part} drop constraint ends`,
+  ]);
+}
+
+/**
  * The indexes of a partition of the deliveries: one for each filter, in the order of the list. Ids
  * are looked up alone, and a hash is half the size. Of several filters one index finds the newest
  * rows, and the others are checked on these (newest.ts).

@@ -27,6 +27,7 @@ interface Identified {
  * Returns a page of entries ordered by id, which is the order of creation.
  * @param entries the same list as for the previous page, unless an entry changed: it is sorted once
  * @param isShown leaves out a few entries
+ * @throws Problem `invalid_fields` for the cursor of a sorted list
  */
 export function pageOfEntries<T extends Identified, V>(
   entries: readonly T[],
@@ -34,6 +35,7 @@ export function pageOfEntries<T extends Identified, V>(
   view: (entry: T) => V,
   isShown: (entry: T) => boolean = () => true,
 ): Page<V> {
+  if (after !== undefined && placeIn(after)) throw cursorOfOtherSort();
   const sorted = sortedById(entries);
   const found: T[] = [];
   for (
@@ -74,31 +76,29 @@ function firstAfter(sorted: readonly Identified[], id: string): number {
   return low;
 }
 
-/** How a list is sorted; a leading "-" turns the order around. */
-type Sort = string | undefined;
-
 /** Names sort alike in every language and process. */
 const NAMES = new Intl.Collator('und');
 
 /**
  * Returns a page of entries in the order of a value, and of the id where values are equal. The
  * cursor names the last value and id, so that a page goes on in the right place after a change.
+ * @param page.sort a leading "-" turns the order around
  * @param valueOf a text or a number
- * @throws Problem `invalid_fields` for an `after` that is not a cursor
+ * @throws Problem `invalid_fields` for an `after` that is not a cursor of this order
  */
 export function pageOfSorted<T extends Identified, V>(
   entries: readonly T[],
-  { limit, after, total, sort }: PageQuery & { sort: Sort },
+  { limit, after, total, sort }: PageQuery & { sort: string },
   { valueOf, view }: { valueOf: (entry: T) => string | number; view: (entry: T) => V },
 ): Page<V> {
-  const turn = sort?.startsWith('-') ? -1 : 1;
+  const turn = sort.startsWith('-') ? -1 : 1;
   const compare = (a: Place, b: Place) =>
     turn * (compareValues(a.value, b.value) || Number(a.id > b.id) - Number(a.id < b.id));
   const places = entries.map((entry) => ({ entry, value: valueOf(entry), id: entry.data.id }));
-  const last = after === undefined ? undefined : decodePlace(after);
+  const last = after === undefined ? undefined : decodePlace(after, sort);
   const found = last ? places.filter((place) => compare(place, last) > 0) : places;
   const page = pageOf(firstSorted(found, limit + 1, compare), limit, {
-    nextOf: ({ value, id }) => encodePlace({ value, id }),
+    nextOf: ({ value, id }) => encodePlace(sort, { value, id }),
     view: ({ entry }) => view(entry),
   });
   return {
@@ -142,20 +142,29 @@ function compareValues(a: string | number, b: string | number): number {
     : NAMES.compare(String(a), String(b));
 }
 
-function encodePlace({ value, id }: Place): string {
-  return Buffer.from(JSON.stringify([value, id])).toString('base64url');
+function encodePlace(sort: string, { value, id }: Place): string {
+  return Buffer.from(JSON.stringify([sort, value, id])).toString('base64url');
 }
 
 /** @throws Problem `invalid_fields` */
-function decodePlace(after: string): Place {
+function decodePlace(after: string, wanted: string): Place {
+  const found = placeIn(after);
+  if (!found) throw badCursor();
+  if (found.sort !== wanted) throw cursorOfOtherSort();
+  return found;
+}
+
+/** Returns undefined if it is no cursor of a sorted list. */
+function placeIn(after: string): (Place & { sort: string }) | undefined {
   try {
-    const [value, id] = JSON.parse(Buffer.from(after, 'base64url').toString()) as unknown[];
+    const [sort, value, id] = JSON.parse(Buffer.from(after, 'base64url').toString()) as unknown[];
     const isValue = typeof value === 'string' || typeof value === 'number';
-    if (isValue && typeof id === 'string') return { value, id };
+    return typeof sort === 'string' && isValue && typeof id === 'string'
+      ? { sort, value, id }
+      : undefined;
   } catch {
-    // It is no cursor.
+    return undefined;
   }
-  throw badCursor();
 }
 
 /**
@@ -264,7 +273,11 @@ export function decodeAnyCursor(after: string | undefined): Cursor | undefined {
   return { at: Number(at), id };
 }
 
-function badCursor(): Problem {
-  const errors = [{ parameter: 'after', detail: 'must be the `next` of a previous page' }];
+function badCursor(detail = 'must be the `next` of a previous page'): Problem {
+  const errors = [{ parameter: 'after', detail }];
   return new Problem('invalid_fields', 'The requested page is invalid', { errors });
+}
+
+function cursorOfOtherSort(): Problem {
+  return badCursor('is the `next` of a list with another `sort`: give the same one, or no `after`');
 }

@@ -32,7 +32,7 @@ const HEAD = 4;
 export function encodeNote(
   offset: number,
   { owner, last, runs }: CommitNote,
-  mostBytes = MOST_NOTE_BYTES,
+  mostBytes: number,
 ): string {
   const isNamed = last !== undefined && last.offset >= offset - 1;
   const name = isNamed

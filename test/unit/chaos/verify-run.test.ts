@@ -5,13 +5,14 @@ import { Commits } from '../../../tools/chaos/commits';
 import { type Disturbance, IN_FLIGHT_MS } from '../../../tools/chaos/explain-repeats';
 import { History } from '../../../tools/chaos/history';
 import { type Evidence, mislisted, verifyRun } from '../../../tools/chaos/verify-run';
-import { encodeNote } from '../../../shared/kafka/consumer/commit-note';
+import { encodeNote, MOST_NOTE_BYTES } from '../../../shared/kafka/consumer/commit-note';
 import { type Breach } from '../../../tools/harness/standing-invariants';
 import { Receipts } from '../../../tools/chaos/receipts';
 import { LISTED, type ShownHistory } from '../../../tools/chaos/shown-history';
 import { violationsOf } from '../../../tools/chaos/report';
 
-const note = (runs: number[]) => encodeNote(0, { owner: 1, last: undefined, runs });
+const note = (runs: number[]) =>
+  encodeNote(0, { owner: 1, last: undefined, runs }, MOST_NOTE_BYTES);
 
 const SOURCE = 'src_1';
 const T = Date.parse('2026-01-01T00:00:00.000Z');

@@ -189,7 +189,7 @@ test.each([
 
 test.each(AUDIT_KINDS)('the audit command accepts the kind %s', async (kind) => {
   expect((await atControl('audit', '--kind', kind)).code).toBe(0);
-  expect(requests[0]).toBe(`GET /audit kind=${kind}&limit=50`);
+  expect(requests[0]).toBe(`GET /audit kind=${kind}&sessions=false&limit=50`);
 });
 
 test('the audit command leaves out sessions unless they are asked for', async () => {
@@ -302,9 +302,9 @@ afterEach(() => {
   delete PAGES['/deliveries'];
 });
 
-test('the audit calls a session a sign-in, and the token of the settings the admin token', async () => {
+test('the audit calls a session a sign-in', async () => {
   const before = PAGES['/audit']!;
-  const by = { id: 'admin', name: 'WAYPOST_ADMIN_TOKEN', role: 'admin' };
+  const by = { id: 'admin', name: 'admin token', role: 'admin' };
   const session = { ...change, by, kind: 'session', changes: [] };
   PAGES['/audit'] = aPage({ ...session, action: 'created' }, { ...session, action: 'deleted' });
   const { out } = await atControl('audit', '--kind', 'session');
@@ -335,24 +335,23 @@ test('an empty list of others does not', async () => {
   }
 });
 
-test('notices show ongoing ones first, what becomes of the alert, and no end of a recovery', async () => {
+test('notices are listed as the API sorts them, with what becomes of the alert, and no end of a recovery', async () => {
   const notice = { at, name: 'Hook', count: 0, acknowledged: null, origin: null, error: null };
   PAGES['/notices'] = aPage(
     { ...notice, id: 'ntc_1', kind: 'recovered', endedAt: at, alert: 'none' },
     { ...notice, id: 'ntc_2', kind: 'failing', endedAt: null, alert: 'later' },
     { ...notice, id: 'ntc_3', kind: 'dead_letters', endedAt: null, alert: 'due' },
   );
-  const { out, err } = await atControl('notices', '--unseen');
+  const { out, err } = await atControl('notices', '--unacknowledged');
+  expect(requests[0]).toBe('GET /notices acknowledged=false&limit=50');
   const [, ...lines] = out.split('\n');
   expect(lines).toEqual([
+    expect.stringMatching(/^ntc_1 .* recovered +- +- +not sent /),
     expect.stringMatching(/^ntc_2 .* failing +- +ongoing +later, if it lasts /),
     expect.stringMatching(/^ntc_3 .* dead_letters +- +ongoing +due /),
-    expect.stringMatching(/^ntc_1 .* recovered +- +- +not sent /),
     '',
   ]);
   expect(err).toBe('3 notices.\n');
-  const { json } = await atControl('notices', '--unseen', '--json');
-  expect(json.map(({ id }) => id)).toEqual(['ntc_1', 'ntc_2', 'ntc_3']);
 });
 
 test('the open notices say where a failure is seen before its notice', async () => {

@@ -565,7 +565,7 @@ const notice = (id: string, destination: string, origin: string | null, acknowle
   acknowledged: acknowledged ? { at: '', by: { id: '', name: '' } } : null,
 });
 
-test('unseen notices about one server are a group', () => {
+test('notices about one server that nobody has acknowledged are a group', () => {
   expect(
     groupsOf([
       notice('n1', 'dst_1', 'https://a.example'),
@@ -579,8 +579,8 @@ test('unseen notices about one server are a group', () => {
       notice('n9', 'dst_8', 'https://c.example'),
     ]),
   ).toEqual([
-    { origin: 'https://b.example', unseen: ['n2', 'n3', 'n4'], destinations: 2 },
-    { origin: 'https://c.example', unseen: ['n8', 'n9'], destinations: 2 },
+    { origin: 'https://b.example', unacknowledged: ['n2', 'n3', 'n4'], destinations: 2 },
+    { origin: 'https://c.example', unacknowledged: ['n8', 'n9'], destinations: 2 },
   ]);
 });
 

@@ -1013,6 +1013,12 @@ describe('switching off', () => {
     record(fails(id, 0), fails(id, 90_000));
     await look(90_000);
   };
+  /** Stores the intention to switch the destination off. */
+  const intend = () =>
+    database.query(
+      'update waypost.health set quiet = false, health = (health::jsonb || $1::jsonb)::text',
+      [JSON.stringify({ switchingOff: { since: START + 1, failures: 2 } })],
+    );
 
   test('Waypost switches a failing destination off, with an audit entry and a notice', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
@@ -1036,26 +1042,27 @@ describe('switching off', () => {
     record(fails(id, 90_001));
     await look(90_002);
     expect((await get(`/destinations/${id}`)).enabled).toBe(true);
+    // A person who switches it off now is not Waypost.
+    await control.call('patch', `/destinations/${id}`).send({ enabled: false });
+    expect((await get(`/destinations/${id}`)).enabled).toBe(false);
+    await intend();
+    await look(90_003);
+    expect((await get('/notices?kind=switched_off')).data).toHaveLength(1);
   });
 
   test('the next process raises the notice of a switch-off that a crash interrupted', async () => {
     await set({ webhooks: [{ url: URL }], switchOffAfter: '1d' });
     const id = await makeDestination();
-    record(fails(id, 0));
-    await look(1);
+    await failing(id);
     // The intention was stored and the destination switched off, but no notice was raised.
-    const { rows } = {
-      rows: await database.query<{ health: string }>('select health from waypost.health'),
-    };
-    const health = {
-      ...(JSON.parse(rows[0]!.health) as object),
-      switchingOff: { since: START, failures: 2 },
-    };
-    await database.query('update waypost.health set health = $1', [JSON.stringify(health)]);
-    await control.call('patch', `/destinations/${id}`).send({ enabled: false });
+    await database.query('delete from waypost.notices');
+    await intend();
+    // Changed by somebody, but still off.
+    await control.call('patch', `/destinations/${id}`).send({ name: 'Old' });
+    const before = types().length;
     await look(90_001);
     await look(90_002);
-    expect(types()).toEqual(['destination.switched_off']);
+    expect(types().slice(before)).toEqual(['destination.switched_off']);
   });
 });
 
@@ -1106,11 +1113,11 @@ describe('/notices', () => {
     const other = await makeDestination({ webhooks: [{ url: 'https://other.example/' }] });
     record(fails(other, 0), fails(other, 100));
     await look(101);
-    const unseen = async () =>
+    const unacknowledged = async () =>
       (
         (await get('/notices?acknowledged=false')).data as { id: string; destination: string }[]
       ).map(({ id, destination }) => ({ id, destination }));
-    const before = await unseen();
+    const before = await unacknowledged();
     const ask = (body: object) => control.call('post', '/notices/acknowledge').send(body);
     expect((await ask({})).status).toBe(422);
     expect((await ask({ origin: 'https://a.example', ids: ['ntc_1'] })).status).toBe(422);
@@ -1120,10 +1127,10 @@ describe('/notices', () => {
         .flatMap(({ id, destination }) => ([a, b].includes(destination) ? [id] : []))
         .toSorted(),
     );
-    const [left] = await unseen();
+    const [left] = await unacknowledged();
     expect(left!.destination).toBe(other);
     expect((await ask({ ids: [left!.id, 'ntc_none'] })).body).toEqual({ ids: [left!.id] });
-    expect(await unseen()).toEqual([]);
+    expect(await unacknowledged()).toEqual([]);
     expect((await ask({ origin: 'https://a.example' })).body).toEqual({ ids: [] });
   });
 

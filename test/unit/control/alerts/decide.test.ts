@@ -342,7 +342,11 @@ describe('switching off', () => {
     settings,
     nowMs: 300,
   };
-  const off = { ...context, destination: aDestination({ enabled: false, switchOffAfterMs: 200 }) };
+  const off = {
+    ...context,
+    destination: aDestination({ enabled: false, switchedOff: true, switchOffAfterMs: 200 }),
+  };
+  const byPerson = { ...off, destination: aDestination({ enabled: false, switchOffAfterMs: 200 }) };
   const { health: before, stored } = play([[failed(10), failed(210)]], context);
 
   test('a switch-off is stored before it is done, and a notice follows after a crash', () => {
@@ -369,12 +373,16 @@ describe('switching off', () => {
   });
 
   test('a switch-off by a person raises no notice', () => {
-    const { raised, ended, health } = decideFor({ ...before, switchingOff: null }, off, stored);
-    expect([raised, ended, health.failures]).toEqual([
-      [],
-      [expect.objectContaining({ id: stored[0]!.id, closed: true })],
-      [],
-    ]);
+    // Also one that comes before that of Waypost, which was stored already.
+    for (const switchingOff of [null, before.switchingOff]) {
+      const { raised, ended, health } = decideFor({ ...before, switchingOff }, byPerson, stored);
+      expect([raised, ended, health.failures, health.switchingOff]).toEqual([
+        [],
+        [expect.objectContaining({ id: stored[0]!.id, closed: true })],
+        [],
+        null,
+      ]);
+    }
   });
 
   test('a deletion ends every notice', () => {

@@ -207,8 +207,9 @@ test('one whose decisions always come too late to be stored is behind', async ()
   expect((await listNotices(database, {}, { limit: 9 })).rows).toEqual([]);
 });
 
-test('one that goes on minutes later switches nothing off', async () => {
-  const known = knownOf(await aFailingOne());
+test('one that goes on minutes later switches nothing off, nor says so of who does', async () => {
+  const failing = await aFailingOne();
+  const known = knownOf(failing);
   const { freeze, frozen, thaw } = freezer();
   const only = aProcess(known, 0, { beforeWrite: freeze });
   const polled = only.alerts.poll();
@@ -217,6 +218,10 @@ test('one that goes on minutes later switches nothing off', async () => {
   thaw();
   await polled;
   expect(known.get('dst_1')!.data.enabled).toBe(true);
+  known.set('dst_1', { version: 2, data: { ...failing, enabled: false } });
+  await only.alerts.poll();
+  const { rows } = await listNotices(database, {}, { limit: 9 });
+  expect(rows.map(({ kind }) => kind)).not.toContain('switched_off');
 });
 
 test('one that goes on minutes later sends no alert again, whose end was told', async () => {

@@ -127,6 +127,7 @@ describe('a session', () => {
     const answer = await begin();
     expect(answer.body).toMatchObject({
       id: 'admin',
+      name: 'admin token',
       role: 'admin',
       expiresAt: '2026-01-01T12:00:00.000Z',
     });

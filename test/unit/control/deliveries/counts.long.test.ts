@@ -177,6 +177,7 @@ test('the audit trail is found by time, and without sessions', async () => {
   expect([await found(''), await found('sessions=true'), await found('sessions=false')]).toEqual([
     2, 2, 1,
   ]);
+  expect(await found('kind=session&sessions=false')).toBe(1);
   await database.query('delete from waypost.audit');
 });
 

@@ -101,6 +101,34 @@ test('an unknown order and a cursor of nothing are refused', async () => {
   expect(await status('sort=name&after=bm9uZQ')).toBe(422);
 });
 
+test.each([
+  ['sort=name', 'sort=-name'],
+  ['sort=name', 'sort=-dead'],
+  ['sort=name', ''],
+  ['sort=name', 'state=off'],
+  ['', 'sort=name'],
+])('the next page of "%s" is not that of "%s"', async (one, other) => {
+  for (const list of ['destinations', 'sources']) {
+    const isSorted = other.startsWith('sort');
+    const wanted = isSorted && list === 'sources' ? other.replace('dead', 'lastCall') : other;
+    const first = await control.get(`/${list}?limit=1&${one}`);
+    expect(first.next).not.toBeNull();
+    const { status, body } = await control.call(
+      'get',
+      `/${list}?${wanted.replace('off', list === 'sources' ? 'disabled' : 'off')}&after=${String(first.next)}`,
+    );
+    expect([status, body.errors]).toEqual([
+      422,
+      [
+        {
+          parameter: 'after',
+          detail: expect.stringContaining(one === '' ? 'previous page' : 'another `sort`'),
+        },
+      ],
+    ]);
+  }
+});
+
 test('sources are found by name and state, and sorted by name or by their last call', async () => {
   expect(await names('/sources?state=disabled')).toEqual(['App']);
   expect(await paged('/sources?sort=name')).toEqual(['App', 'Shop']);

@@ -150,7 +150,7 @@ test.each<[string, TopicPartition[]]>([
 );
 
 test('a cut partition without a leader goes on at its cut later, not at 0', async () => {
-  const metadata = encodeNote(5, { owner: 1, last: LAST, runs: [] });
+  const metadata = encodeNote(5, { owner: 1, last: LAST, runs: [] }, MOST_NOTE_BYTES);
   const log = { low: 0, high: 10, led: false };
   const { assigned, partition, cut, ...noted } = await setUp({ log, metadata, cutAt: () => 3 });
   void assigned.goOnAfterCut(ID, partition);
@@ -246,7 +246,7 @@ test('a partition that another member had begins anew, unlike one that is taken 
 test('a partition whose log was cut is taken back after a lost session, and told of no second cut', async () => {
   const { assigned, partition, cut, restarted } = await setUp({
     committed: 5,
-    metadata: encodeNote(5, { owner: 1, last: LAST, runs: [] }),
+    metadata: encodeNote(5, { owner: 1, last: LAST, runs: [] }, MOST_NOTE_BYTES),
     log: { low: 0, high: 10 },
     cutAt: () => 3,
   });

@@ -1,9 +1,14 @@
 import fc from 'fast-check';
-import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/commit-note';
+import {
+  decodeNote,
+  encodeNote,
+  MOST_NOTE_BYTES,
+} from '../../../../shared/kafka/consumer/commit-note';
 import { OffsetTracker } from '../../../../shared/kafka/consumer/offset-tracker';
 import { cases } from '../../../support/cases';
 
-const encodeRuns = (runs: number[]) => encodeNote(0, { owner: 1, last: undefined, runs });
+const encodeRuns = (runs: number[]) =>
+  encodeNote(0, { owner: 1, last: undefined, runs }, MOST_NOTE_BYTES);
 const decodeRuns = (text: string) => decodeNote(0, text).runs;
 
 /** The same rules in their simplest form: a set of open offsets. */

@@ -99,7 +99,7 @@ describe('a partition after a lost session', () => {
     const second = partition.commit(Infinity)!;
     expect(partition.isLastOwner(at(0, first))).toBe(true);
     expect(partition.isLastOwner(at(second.offset, second.metadata))).toBe(true);
-    const other = encodeNote(0, { owner: 1, last, runs: [1, 1] });
+    const other = encodeNote(0, { owner: 1, last, runs: [1, 1] }, MOST_NOTE_BYTES);
     expect(partition.isLastOwner(at(0, other))).toBe(false);
   });
 

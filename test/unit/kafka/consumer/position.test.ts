@@ -1,4 +1,9 @@
-import { decodeNote, encodeNote } from '../../../../shared/kafka/consumer/commit-note';
+import {
+  type CommitNote,
+  decodeNote,
+  encodeNote,
+  MOST_NOTE_BYTES,
+} from '../../../../shared/kafka/consumer/commit-note';
 import { Position } from '../../../../shared/kafka/consumer/position';
 import { type RecordName } from '../../../../shared/kafka/record-name';
 
@@ -108,12 +113,14 @@ describe('a position after a cut', () => {
 describe('the note in a commit', () => {
   const note = { owner: 3_000_000_000, last: name(107, 4, 1_790_000_000_123), runs: [2, 1, 3, 2] };
 
+  const readBack = (given: CommitNote) => decodeNote(100, encodeNote(100, given, MOST_NOTE_BYTES));
+
   test('names the newest record, the owner and the records done above the offset', () => {
-    expect(decodeNote(100, encodeNote(100, note))).toEqual(note);
+    expect(readBack(note)).toEqual(note);
     const atEnd = { ...note, last: name(99, 0, 0), runs: [] };
-    expect(decodeNote(100, encodeNote(100, atEnd))).toEqual(atEnd);
+    expect(readBack(atEnd)).toEqual(atEnd);
     const unnamed = { ...note, last: undefined };
-    expect(decodeNote(100, encodeNote(100, unnamed))).toEqual(unnamed);
+    expect(readBack(unnamed)).toEqual(unnamed);
   });
 
   test.each(['', 'r1.AQE', 'by an operator', 'p1.', 'p2.AQEB', 'p1.!!'])(
