@@ -27,7 +27,7 @@ type DefinitionReport = Pick<
 
 export function reportOf(
   meta: PartitionState,
-  store: Store,
+  store: Pick<Store, 'size' | 'full' | 'bytes' | 'unsent' | 'memberCount'>,
   syncs: ReadonlyMap<string, SyncResult>,
 ): Report {
   const unsent = meta.told === meta.sent ? [] : store.unsent(meta.sent);

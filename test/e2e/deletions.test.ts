@@ -1,8 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openPglite } from '../../services/control/history/pglite';
 import { type Database } from '../../services/control/history/database';
+import { openPostgres } from '../../services/control/history/postgres';
 import { type InRecord } from '../../shared/kafka/port';
 import { DELETIONS, PROFILES, specsOf } from '../../shared/kafka/topics';
 import { ROOT } from '../../shared/runtime/repo-root';
@@ -11,28 +10,30 @@ import { type Json } from '../../tools/harness/api';
 import { randomOf } from '../../tools/harness/random';
 import { type ReceivedRequest } from '../../tools/harness/sink';
 import { waypost } from '../support/cli';
+import { type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
 import { type Call, aCall, aTrack } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 import { readTopic } from '../support/topics';
 
 /**
- * Deletions of users in a whole system: what leaves afterwards, and what each store still has.
+ * Deletions of users in a whole system, with its history on a server: what leaves afterwards, and
+ * what each store still has.
  * `DELETIONS=all` runs the load that the nightly workflow asks for.
  */
 
-const dataDir = mkdtempSync(join(tmpdir(), 'waypost-deletions-'));
+let server: PostgresServer;
 let stage: StorySystem;
 beforeAll(async () => {
+  server = await postgresServer();
   stage = await openStorySystem({
-    dataDir,
     together: true,
-    env: { WAYPOST_RETRY_DELAYS: '1s,3s' },
+    env: { WAYPOST_DATABASE_URL: server.url, WAYPOST_RETRY_DELAYS: '1s,3s' },
   });
 });
 afterAll(async () => {
   await stage.close();
-  rmSync(dataDir, { recursive: true, force: true });
+  await server.stop();
 });
 
 /** Part of every address that a call has here. Nothing else has it. */
@@ -365,7 +366,7 @@ describe("a deleted user's e-mail", () => {
     await system.stop();
     expect(system.output()).not.toContain(NEEDLE);
     expect(system.output()).not.toContain(USER);
-    const database = await openPglite(join(dataDir, 'history'));
+    const database = await openPostgres(server.url);
     try {
       expect(await tablesWith(database, NEEDLE)).toEqual([]);
       expect(await tablesWith(database, USER)).toContain('deletions');

@@ -2,10 +2,15 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { QueryClient } from '../../services/control/audiences/query-client';
 import { type Place, MemberPages } from '../../services/control/audiences/member-pages';
+import { uploadHandlers } from '../../services/control/audiences/member-routes';
 import { Previews, type PreviewView } from '../../services/control/audiences/previews';
-import { openConfig } from '../../shared/config/reader';
+import { ProfileStatus } from '../../services/control/audiences/status';
+import { openConfigEntries } from '../../services/control/config/config-entries';
+import { deletionRecords } from '../../services/control/deletions/model';
+import { type FollowedConfig, openConfig } from '../../shared/config/reader';
 import { createAuthenticator } from '../../shared/config/authentication';
 import { type ConfigWriter, openWriter } from '../../shared/config/writer';
 import { type Source } from '../../shared/model/config';
@@ -48,6 +53,7 @@ const onFatal = (error: unknown) => {
 
 let kafka: Kafka;
 let producer: BatchProducer;
+let config: FollowedConfig;
 let writer: ConfigWriter;
 let tail: Tail;
 let previews: Previews;
@@ -70,7 +76,7 @@ beforeAll(async () => {
   kafka = await connectKafka(loadSettings(env), { clientId: 'test', log });
   producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
   const authenticator = createAuthenticator([randomBytes(32)]);
-  const config = await openConfig(kafka, { name: 'test', log, onFatal });
+  config = await openConfig(kafka, { name: 'test', log, onFatal });
   writer = openWriter({ config, producer, authenticator, log, now: () => new Date() });
   tail = await kafka.tail({
     name: 'receiver',
@@ -352,6 +358,22 @@ async function previewed(condition: string): Promise<PreviewView> {
   );
 }
 
+/** Returns all members, page by page. */
+async function listed(definition: string): Promise<string[]> {
+  const found: string[] = [];
+  for (let from: Place | undefined = { partition: 0 }; from;) {
+    const page = await members.page({
+      definition,
+      limit: 40,
+      from,
+      expected: new Map(),
+    });
+    found.push(...page.members.map(({ userId }) => userId));
+    from = page.next;
+  }
+  return found.sort();
+}
+
 test("a preview has the audience's size, and the member list exactly the members", async () => {
   const all = expected();
   const buyers = inAs('buyers', true);
@@ -370,18 +392,7 @@ test("a preview has the audience's size, and the member list exactly the members
   });
   expect(pros.sample.every(({ userId }) => all[`pros ${userId}`])).toBe(true);
 
-  const found: string[] = [];
-  for (let from: Place | undefined = { partition: 0 }; from;) {
-    const page = await members.page({
-      definition: 'aud_buyers',
-      limit: 40,
-      from,
-      expected: new Map(),
-    });
-    found.push(...page.members.map(({ userId }) => userId));
-    from = page.next;
-  }
-  expect(found.sort()).toEqual(buyers.sort());
+  expect(await listed('aud_buyers')).toEqual(buyers.sort());
   const spender = names.find((user) => all[`spent ${user}`] !== 0)!;
   const value = all[`spent ${spender}`];
   expect(await members.find('trt_spent', spender)).toMatchObject({ userId: spender, value });
@@ -404,6 +415,77 @@ test('while partitions move, no preview reports a wrong size as complete', async
   expect(seen.map(({ phase, members: size, exact }) => [phase, size, exact])).toEqual(
     seen.map(() => ['done', right, true]),
   );
+}, 600_000);
+
+/** Returns the number of users whose profiles a process has. */
+async function profilesOf(name: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${ports.get(name)!}/metrics`)).text();
+  return Number(/^waypost_profiles(?:\{.*\})? (\d+)/m.exec(text)?.[1] ?? 0);
+}
+
+test('what comes while one of two processes stands still counts in its partitions too', async () => {
+  const audience = 'aud_invited';
+  await start('b');
+  await define({ key: 'invited' }, 'audience');
+  /** by partition, the last upload that it has applied */
+  const applied = new Map<number, number>();
+  /** the same, whenever the audience is live with the upload */
+  const liveWith: number[][] = [];
+  let upload = Infinity;
+  const phase = () => {
+    const { data } = config.audience(audience)!;
+    return status.of(audience, data).phase;
+  };
+  const status: ProfileStatus = new ProfileStatus(({ definition, partition, upload: last }) => {
+    if (definition !== audience) return;
+    applied.set(partition, last);
+    if (upload < Infinity && phase() === 'live') liveWith.push([...applied.values()]);
+  });
+  await status.open(kafka, onFatal);
+  const deadline = { deadlineMs: 150_000 };
+  await eventually(async () => {
+    const [ofA, ofB] = await Promise.all([profilesOf('a'), profilesOf('b')]);
+    expect([Math.min(ofA, ofB) > 0, ofA + ofB]).toEqual([true, USERS]);
+    expect(phase()).toBe('live');
+  }, deadline);
+
+  const frozen = running.get('b')!;
+  process.kill(frozen.pid, 'SIGSTOP');
+  const deleted = names.slice(0, 10);
+  const invited = Array.from({ length: 300 }, (_, i) => `invited-${String(i)}`);
+  try {
+    const handlers = uploadHandlers({
+      entries: openConfigEntries(config, writer),
+      kafka,
+      producer,
+      now: () => new Date(),
+      log,
+    });
+    const lines = [...invited, ...deleted].map((user) => Buffer.from(`"${user}"\n`));
+    const done = await handlers['PUT /audiences/{id}/members']({
+      id: audience,
+      by: { id: 'tok_1', name: 'test', role: 'admin' },
+      req: Readable.from(lines),
+      stillAllowed: () => true,
+    } as never);
+    upload = (done as { upload: number }).upload;
+    const wanted = { users: deleted, anonymous: [], sources: null, affected: [] };
+    await producer.send(deletionRecords(wanted, Date.now() + 1));
+    await eventually(() => expect([...applied.values()]).toContain(upload), deadline);
+  } finally {
+    process.kill(frozen.pid, 'SIGCONT');
+  }
+  await eventually(() => expect(phase()).toBe('live'), deadline);
+  const ofAll = Array.from({ length: PARTITIONS }, () => upload);
+  expect(liveWith).toEqual(liveWith.map(() => ofAll));
+  await eventually(async () => {
+    expect(await listed(audience)).toEqual(invited.toSorted());
+    const told = invited.filter((user) => known.get(`invited ${user}`)?.value === true);
+    expect(told).toEqual(invited);
+    const buyers = inAs('buyers', true).filter((user) => !deleted.includes(user));
+    expect(await listed('aud_buyers')).toEqual(buyers.sort());
+  }, deadline);
+  await status.stop();
 }, 600_000);
 
 test('without an audiences process previews and lists are unavailable, not empty', async () => {

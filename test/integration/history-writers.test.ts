@@ -1,13 +1,15 @@
 import { type Database, type Transaction } from '../../services/control/history/database';
 import { newNotice } from '../../services/control/alerts/notice';
 import { acknowledgeAll, storeDecision } from '../../services/control/alerts/store';
-import { recordDeletion } from '../../services/control/history/deletions';
+import { Forgotten, recordDeletion } from '../../services/control/history/deletions';
+import { StoredDeliveries } from '../../services/control/history/retention';
 import { migrate } from '../../services/control/history/schema';
 import { keepWithin } from '../../services/control/history/retention';
 import { readParts } from '../../services/control/history/record-events';
 import { openPostgres } from '../../services/control/history/postgres';
 import { type TablePartition } from '../../services/control/history/table-partitions';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
+import { createLog } from '../../shared/telemetry/log';
 import { dropDeliveries, freezer, type PostgresServer, postgresServer } from '../support/database';
 import { eventually } from '../support/eventually';
 import { aFailure, anEvent, START } from '../support/events';
@@ -135,6 +137,69 @@ test('two processes both write a delivery that exists and one that does not', as
   thaw();
   await Promise.all(writes);
   expect(await made()).toEqual(['known 2', 'new 2']);
+});
+
+test('of two processes that make the same partition one begins anew, and then writes its rows', async () => {
+  const processOn = async (database: Database) => {
+    const stored = new StoredDeliveries({
+      keep: { forMs: 86_400_000, maxBytes: 1e9 },
+      now: () => START,
+      log: createLog('test', 'silent'),
+      forgotten: new Forgotten(),
+    });
+    await stored.open(database);
+    return stored;
+  };
+  const [first, second] = [await processOn(one), await processOn(other)];
+  const acceptedAt = new Date(START + 2 * 86_400_000).toISOString();
+  const write = async (database: Database, stored: StoredDeliveries, delivery: string) => {
+    const committed = await database.transaction((transaction) =>
+      stored.record(transaction, [aFailure({ delivery, acceptedAt })]),
+    );
+    committed();
+  };
+  const { freeze, frozen, thaw } = freezer();
+  const pausing = withTransactions((transaction) => ({
+    query: async (sql, params) => {
+      if (sql.includes('insert into waypost.parts')) await freeze();
+      return transaction.query(sql, params);
+    },
+  }));
+  const writing = write(pausing, first, 'first');
+  await frozen;
+  const refused = expect(write(other, second, 'second')).rejects.toMatchObject({ code: '42P07' });
+  await waiting(1);
+  thaw();
+  await Promise.all([writing, refused]);
+  await write(other, second, 'second');
+  expect(await made()).toEqual(['first 1', 'known 1', 'second 1']);
+});
+
+test('two processes count for the same destinations in opposite orders, and no count is lost', async () => {
+  await one.query('delete from waypost.counts');
+  const { freeze, frozen, thaw } = freezer();
+  const pausing = withTransactions((transaction) => ({
+    query: async (sql, params) => {
+      if (sql.includes('insert into waypost.counts')) await freeze();
+      return transaction.query(sql, params);
+    },
+  }));
+  const events = (ids: string[], destinations: string[]) =>
+    ids.map((delivery, i) => anEvent({ delivery, destination: destinations[i]! }));
+  const writes = [storeEvents(pausing, events(['1', '2'], ['dst_a', 'dst_b']), [...parts])];
+  await frozen;
+  writes.push(storeEvents(other, events(['3', '4'], ['dst_b', 'dst_a']), [...parts]));
+  await waiting(1);
+  thaw();
+  await Promise.all(writes);
+  const counted = await one.query(
+    'select destination, delivered from waypost.counts where minutes = 1 order by destination',
+  );
+  expect(counted).toEqual([
+    { destination: '', delivered: 4 },
+    { destination: 'dst_a', delivered: 2 },
+    { destination: 'dst_b', delivered: 2 },
+  ]);
 });
 
 const aDeletion = (id: string, user: string, visitor: string) => ({

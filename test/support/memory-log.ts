@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   type BatchProducer,
+  type Consumption,
   type InRecord,
   type Kafka,
   type OutRecord,
@@ -170,6 +171,18 @@ export function memoryLog(initial: readonly InRecord[] = []): MemoryLog {
     refuse: (which) => (isRefused = which),
   };
 }
+
+/** The consumption of a group that gets no partition. */
+export const NOTHING_CONSUMED: Consumption = {
+  resume: () => undefined,
+  readDeferred: () => undefined,
+  deferred: 0,
+  stuck: () => undefined,
+  joined: true,
+  open: 0,
+  owns: () => true,
+  stop: () => Promise.resolve(),
+};
 
 /** As the records of tails and reads: most of its parts are getters, which no copy has. */
 class MemoryRecord implements InRecord {

@@ -20,7 +20,7 @@ export function Members({ kind, id, filters }: { kind: Kind; id: string; filters
   return (
     <Section title={isValue ? words.values : words.members}>
       <FilterBar filters={filters} label={words.findUser}>
-        <TextFilter key={user} filters={filters} name="user" label={words.userId} />
+        <TextFilter filters={filters} name="user" label={words.userId} isExact />
       </FilterBar>
       <div role="status" className="below">
         {found && !read.error && <Text size="sm">{said(found, user)}</Text>}

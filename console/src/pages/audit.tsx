@@ -53,12 +53,7 @@ export function Audit() {
       <FilterBar filters={filters} label={words.filter}>
         <KindFilter filters={filters} />
         <ByFilter filters={filters} />
-        <TextFilter
-          key={filters.get('entry')}
-          filters={filters}
-          name="entry"
-          label={words.entryId}
-        />
+        <TextFilter filters={filters} name="entry" label={words.entryId} />
         <TimeFilter filters={filters} of="changes" />
       </FilterBar>
       <Listed

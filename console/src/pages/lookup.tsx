@@ -23,8 +23,10 @@ export function Lookup() {
     <Page title={words.title} within={WITHIN}>
       <Text size="sm">{words.hint}</Text>
       <FilterBar filters={filters} label={words.search}>
-        <TextFilter filters={filters} name="message" label={words.messageId} />
-        {message === '' && <TextFilter filters={filters} name="user" label={words.userId} />}
+        <TextFilter filters={filters} name="message" label={words.messageId} isExact />
+        {message === '' && (
+          <TextFilter filters={filters} name="user" label={words.userId} isExact />
+        )}
       </FilterBar>
       {message === '' && user === '' ? (
         <Empty title={words.nothingAsked} />

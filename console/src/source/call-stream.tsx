@@ -39,7 +39,7 @@ export function CallStream({ source, first }: Props) {
           <EntryFilter filters={filters} name="source" label={words.source} kind="sources" />
         )}
         <ChoiceFilter filters={filters} name="type" label={words.type} options={CALL_TYPES} />
-        <TextFilter filters={filters} name="user" label={words.userAnonymousId} />
+        <TextFilter filters={filters} name="user" label={words.userAnonymousId} isExact />
       </form>
       <Group gap="xs">
         <span role="status" className="row">

@@ -141,27 +141,30 @@ export function TextFilter({
   filters,
   name,
   label,
+  isExact = false,
   isSearch = false,
   ...input
 }: Named & {
   placeholder?: string;
   description?: string;
+  /** blanks at the ends count, as an id of a customer may have them */
+  isExact?: boolean;
   /** the search field of its page, which needs no label beside it */
   isSearch?: boolean;
 }) {
   const applied = filters.get(name);
   const [text, setText] = useState(applied);
   const last = useRef(applied);
-  const use = () => {
-    soon.cancel();
-    const wanted = text.trim();
+  const apply = (typed: string) => {
+    const wanted = isExact ? typed : typed.trim();
     last.current = wanted;
     if (wanted !== applied) filters.set(name, wanted);
   };
-  const soon = useDebouncedCallback((typed: string) => {
-    last.current = typed.trim();
-    filters.set(name, typed.trim());
-  }, TYPING_MS);
+  const soon = useDebouncedCallback(apply, TYPING_MS);
+  const use = () => {
+    soon.cancel();
+    apply(text);
+  };
   useEffect(() => {
     // The address has changed by a button, a link or the browser's history.
     if (applied !== last.current) {

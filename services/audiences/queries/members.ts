@@ -17,7 +17,7 @@ export interface MemberReader {
 /** Returns one page of members. It never reads more than the page. */
 export function membersOf(
   store: MemberReader,
-  { definition, limit, user }: MembersQuery,
+  { definition, limit, user }: Pick<MembersQuery, 'definition' | 'limit' | 'user'>,
   after: string | undefined,
 ): Pick<MembersResult, 'members' | 'end'> {
   const users = user === undefined ? store.members(definition, after, limit) : [user];

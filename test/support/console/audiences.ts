@@ -128,10 +128,19 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
         { deadlineMs: LONG_MS },
       );
       await isGoodEverywhere();
-      await page.getByLabel('User id').fill('bob');
-      await page.getByLabel('User id').press('Enter');
-      await page.getByText('bob is not a member.').waitFor();
-      await page.waitForURL(/user=bob/);
+      const userId = page.getByLabel('User id');
+      await userId.fill('bob');
+      await userId.press('Enter');
+      await page.getByText('“bob” is not a member.').waitFor();
+      await page.waitForURL(/user=bob(&|$)/);
+      // A blank belongs to the id. The field keeps the focus, so that one can go on typing.
+      await userId.fill('ann ');
+      await userId.press('Enter');
+      await page.waitForURL(/user=ann\+(&|$)/);
+      await page.getByText('“ann ” is not a member.').waitFor();
+      await page.keyboard.press('Backspace');
+      await page.keyboard.press('Enter');
+      await page.getByText('“ann” is a member.').waitFor();
       await parts.getByRole('link', { name: 'Changes' }).click();
       await page.getByRole('cell', { name: /^created audience/ }).waitFor();
       await isGoodEverywhere();

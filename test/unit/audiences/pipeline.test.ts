@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Pipeline, type PipelineOptions } from '../../../services/audiences/pipeline';
 import { Definitions, ofTrait } from '../../../services/audiences/definitions/compile';
 import { brokerClock } from '../../../shared/kafka/broker-clock';
-import { type ConsumeOptions, type Consumption, type InRecord } from '../../../shared/kafka/port';
+import { type ConsumeOptions, type InRecord } from '../../../shared/kafka/port';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { takeLock } from '../../../shared/runtime/data-dir';
 import { createLog } from '../../../shared/telemetry/log';
@@ -12,7 +12,7 @@ import { encodeEvent } from '../../../services/audiences/repartition/event';
 import { eventually } from '../../support/eventually';
 import { aRecord } from '../../support/factories';
 import { fakeConfig, fakeDeletions, recordingProducer } from '../../support/fakes';
-import { memoryLog } from '../../support/memory-log';
+import { memoryLog, NOTHING_CONSUMED } from '../../support/memory-log';
 import { A_DEFINITION } from '../../support/profiles';
 import { identify } from './engine-under-test';
 
@@ -238,17 +238,6 @@ test('the store of a partition that another process had is opened once', async (
     await close();
   }
 });
-
-const NOTHING_CONSUMED: Consumption = {
-  resume: () => undefined,
-  readDeferred: () => undefined,
-  deferred: 0,
-  stuck: () => undefined,
-  joined: true,
-  open: 0,
-  owns: () => true,
-  stop: () => Promise.resolve(),
-};
 
 /** A record as the consumer offers it. */
 function copyOf({ topic, offset, epoch, timestampMs, key, value, headers }: InRecord) {

@@ -4,7 +4,9 @@ import {
   ofAudience,
   ofTrait,
 } from '../../../services/audiences/definitions/compile';
+import { membersOf } from '../../../services/audiences/queries/members';
 import { type ComputedTrait } from '../../../shared/model/audience-definition';
+import { type Json } from '../../../shared/model/message';
 import { DEATHS, PARTITIONS, USERS, World } from './audience-simulation';
 import { naiveCount, naiveListed, naiveTraits, naiveUsers } from './naive-audiences';
 
@@ -216,7 +218,10 @@ class Story {
   readonly world = new World();
   readonly #targets = new Set<number>();
   readonly #left = new Set<number>();
-  readonly #aliased = new Set<number>();
+  /** the id that was left, and the one that got its data */
+  readonly #aliases: { from: number; to: number }[] = [];
+  /** deleted after they were left */
+  readonly #deletedLater = new Set<number>();
   readonly #wanted = new Map<Id, Wanted>();
   #sent = 0;
   #revisions = 0;
@@ -267,15 +272,13 @@ class Story {
           act.source,
         );
       case 'alias':
-        this.#aliased.add(act.user);
+        this.#aliases.push({ from: act.user, to: act.to });
         return world.send(
           { type: 'alias', userId: USERS[act.to]!, previousId: USERS[act.user]! },
           act.source,
         );
       case 'delete':
-        // What an alias took along is not deleted under the old id. A process that starts knows the
-        // deletion before it reads the alias, and does not count it under the new id either.
-        if (this.#aliased.has(act.user)) return;
+        if (this.#aliases.some(({ from }) => from === act.user)) this.#deletedLater.add(act.user);
         for (let p = 0; p < PARTITIONS; p++) world.repartition(p, act.copied, false);
         return world.delete(
           USERS[act.user]!,
@@ -346,10 +349,30 @@ class Story {
     this.world.define([...this.#wanted].map(([id, wanted]) => definitionOf(id, wanted)));
   }
 
+  /**
+   * Returns the users of whom two values may be right. What an alias took along is not deleted under
+   * the old id, unless a process that starts knows of the deletion before it reads the alias: then it
+   * does not count under the new id either.
+   */
+  #uncertain(): Set<string> {
+    const reached = new Set<number>();
+    const reach = (user: number) => {
+      for (const { from, to } of this.#aliases) {
+        if (from !== user || reached.has(to)) continue;
+        reached.add(to);
+        reach(to);
+      }
+    };
+    this.#deletedLater.forEach(reach);
+    return new Set([...reached].map((user) => USERS[user]!));
+  }
+
   /** Returns the true value of each user and definition, if it is sent to receivers. */
   expected(): Record<string, unknown> {
     const all: Record<string, unknown> = {};
+    const uncertain = this.#uncertain();
     for (const [name, facts] of naiveUsers(this.world.log, this.world.deletions)) {
+      if (uncertain.has(name)) continue;
       for (const definition of this.world.definitions.all) {
         const wanted = this.#wanted.get(definition.id as Id)!;
         const own = (part: { source: string }) => wanted.sources?.includes(part.source) ?? true;
@@ -380,6 +403,32 @@ class Story {
     return Object.fromEntries(
       Object.keys(expected).map((key) => [key, this.world.known.get(key)?.value ?? nothing(key)]),
     );
+  }
+
+  /** Returns the same of the lists of members. */
+  listed(expected: Record<string, unknown>): Record<string, unknown> {
+    const valueOf = (key: string): Json => {
+      const [id = '', user = ''] = key.split(' ');
+      return this.#memberValue(id, user) ?? this.world.definitions.of(id)!.nothing;
+    };
+    return Object.fromEntries(Object.keys(expected).map((key) => [key, valueOf(key)]));
+  }
+
+  /** Returns the members without any data: those who left or were deleted. */
+  get emptyMembers(): string[] {
+    const uncertain = this.#uncertain();
+    const users = naiveUsers(this.world.log, this.world.deletions);
+    return USERS.filter((user) => !users.has(user) && !uncertain.has(user)).filter((user) =>
+      this.world.definitions.all.some(({ id }) => this.#memberValue(id, user) !== undefined),
+    );
+  }
+
+  #memberValue(definition: string, user: string): Json | undefined {
+    const found = this.world.processors.flatMap(({ store }) => {
+      const reader = { get: (name: string) => store.get(name), members: () => [] };
+      return membersOf(reader, { definition, limit: 1, user }, undefined).members;
+    });
+    return found[0]?.value;
   }
 }
 
@@ -445,6 +494,8 @@ describe('a receiver that applies all messages has the true values after any cra
         story.world.settle();
         const expected = story.expected();
         expect(story.actual(expected)).toEqual(expected);
+        expect(story.listed(expected)).toEqual(expected);
+        expect(story.emptyMembers).toEqual([]);
         const { sentValues } = story.world;
         for (let p = 0; p < PARTITIONS; p++) {
           story.world.sync(p, undefined);
@@ -455,6 +506,7 @@ describe('a receiver that applies all messages has the true values after any cra
         story.world.settle();
         const later = story.expected();
         expect(story.actual(later)).toEqual(later);
+        expect(story.listed(later)).toEqual(later);
         expect(story.world.counts).toEqual(story.world.received);
       }),
       { numRuns: Number(process.env.RUNS ?? 250) },

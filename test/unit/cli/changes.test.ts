@@ -41,3 +41,8 @@ test.each([
   expect([ran.code, ran.err]).not.toContain('Unknown destination');
   expect(requests.map(({ path }) => path)).not.toContain('/destinations/alerts');
 });
+
+test('a replay of alerts is asked of control, which says why there is none', async () => {
+  await atControl('replay', 'all', '--destination', 'alerts');
+  expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /replays']);
+});

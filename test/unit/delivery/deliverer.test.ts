@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { defined } from '../../../shared/collections/defined';
 import { createEncryptor } from '../../../shared/config/encryption';
+import { type Encrypted } from '../../../shared/model/config';
 import { secretFields } from '../../../shared/model/secret-fields';
 import { type ConfigView } from '../../../shared/config/types';
 import { readEvents } from '../../../shared/model/attempt-rows';
@@ -226,23 +227,25 @@ function endpoint(path: string): Endpoint {
 }
 
 /**
- * Returns a destination as delivery resolves it from a `config` entry with these static headers.
+ * Returns a destination as delivery resolves it from a `config` entry.
+ * @param headers static headers of each webhook; all have the same URL
  */
-function resolved(headers: Record<string, string>): OpenDestination {
+function resolved(...headers: Record<string, string>[]): OpenDestination {
   const encryptor = createEncryptor([randomBytes(32)]);
-  const encrypted = Object.entries(headers).map(([name, value]) => [
-    name,
-    encryptor.encrypt(value, secretFields.header('dst', 'whk/a', name)),
-  ]);
-  const webhook = {
-    id: 'whk/a',
-    url: encryptor.encrypt('https://a.example/a', secretFields.url('dst', 'whk/a')),
-    origin: 'https://a.example',
-  };
-  const data = aDestination({
-    id: 'dst',
-    webhooks: [{ ...webhook, headers: Object.fromEntries(encrypted) }],
+  const webhooks = headers.map((own, i) => {
+    const id = `whk/${String(i)}`;
+    const encrypted = Object.entries(own).map(([name, value]) => [
+      name,
+      encryptor.encrypt(value, secretFields.header('dst', id, name)),
+    ]);
+    return {
+      id,
+      url: encryptor.encrypt('https://a.example/a', secretFields.url('dst', id)),
+      origin: 'https://a.example',
+      headers: Object.fromEntries(encrypted) as Record<string, Encrypted>,
+    };
   });
+  const data = aDestination({ id: 'dst', webhooks });
   const config = {
     destination: () => ({ version: 1, data }),
     isUnreadable: () => false,
@@ -356,6 +359,30 @@ test("a delivery whose destination stores a Waypost header is sent with Waypost'
     expect.stringMatching(/^00-/),
   ]);
   expect(headers.slice(-2)).toEqual(['X-Team', 'a b']);
+});
+
+test('of two webhooks with the same URL, one that rejects a message is not asked again', async () => {
+  story = new Story([]);
+  story.destination = resolved({ 'X-Team': 'rejects' }, { 'X-Team': 'fails' });
+  const isOf =
+    (team: string) =>
+    ({ headers }: { headers: readonly string[] }) =>
+      headers.includes(team);
+  story.answers = (request) => (isOf('rejects')(request) ? 400 : 503);
+  await story.take();
+  const next = story.producer.appends.flat().flatMap(({ headers }) => {
+    const decoded = decodeDelivery(headers ?? {});
+    return decoded.kind === 'delivery' ? decoded.delivery : [];
+  });
+  expect(next).toMatchObject([{ reason: 'backoff', attempt: 1 }]);
+  const { closed, hop } = next[0]!;
+  story.answers = () => 200;
+  await story.take({ closed, attempt: 1, hop }, { topic: 'webhooks.due' });
+  expect([story.sent.filter(isOf('rejects')), story.sent.filter(isOf('fails'))]).toMatchObject([
+    [{ path: '/a' }],
+    [{ path: '/a' }, { path: '/a' }],
+  ]);
+  expect(story.events('attempt').map(({ outcome }) => outcome)).toEqual(['retry', 'delivered']);
 });
 
 describe('a failing endpoint', () => {

@@ -197,6 +197,33 @@ test('every query of the store returns the written data, also after a reopening'
   );
 });
 
+test('a user who comes back after an alias is in the list again, although nothing is sent', async () => {
+  let store = new Store(join(dir, 'store'));
+  const write = (profile: Profile, valueChanges: ValueChange[]) =>
+    store.write({
+      profiles: new Map([['ann', profile]]),
+      due: new Map(),
+      touched: new Set(),
+      moves: [],
+      valueChanges,
+      refused: 0,
+      meta: META,
+    });
+  const listed = () => [store.members(DEFINITION, undefined, 9), store.memberCount(DEFINITION)];
+  const s: Profile['s'] = { [DEFINITION]: [true, 1, 1] };
+  write({ s }, [{ sequence: 1, user: 'ann', definition: DEFINITION, value: true, atMs: 1 }]);
+  expect(listed()).toEqual([['ann'], 1]);
+  // The alias takes the profile along, and leaves what receivers know of the old id.
+  write({ s, g: 1 }, []);
+  expect(listed()).toEqual([[], 0]);
+  write({ s }, []);
+  expect(listed()).toEqual([['ann'], 1]);
+  await store.close();
+  store = new Store(join(dir, 'store'));
+  expect(listed()).toEqual([['ann'], 1]);
+  await store.close();
+});
+
 test('the store counts users whose profiles are full, also after a reopening', async () => {
   let store = new Store(join(dir, 'store'));
   const write = (profiles: Record<string, Profile | null>) => {

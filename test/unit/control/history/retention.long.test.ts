@@ -7,6 +7,8 @@ import {
 import { keepWithin } from '../../../../services/control/history/retention';
 import { DELETIONS_KEPT_MS } from '../../../../shared/model/deletion';
 import { memoryDatabase } from '../../../support/database';
+import { anEvent } from '../../../support/events';
+import { storeEvents } from '../../../support/store-events';
 
 const DAY_MS = 86_400_000;
 const NOW_MS = 1_000 * DAY_MS;
@@ -73,6 +75,20 @@ test('the health of a destination goes once its deletion is as old as the histor
   await keepWithin(database, { forMs: 30 * DAY_MS, maxBytes: 1e9 }, NOW_MS);
   const left = await database.query('select destination from waypost.health order by 1');
   expect(left.map((row) => row.destination)).toEqual(['dst_here', 'dst_recent', 'dst_restored']);
+});
+
+test('what the counts take is not left to the deliveries', async () => {
+  // Their partitions are not over, and so have no indexes yet.
+  for (const days of [1, 2]) {
+    const acceptedAt = new Date(NOW_MS + days * DAY_MS).toISOString();
+    await storeEvents(database, [anEvent({ delivery: acceptedAt, acceptedAt, at: acceptedAt })]);
+  }
+  const [size] = await database.query<{ bytes: number }>(
+    `select sum(pg_total_relation_size(('waypost.' || part)::regclass))::bigint as bytes
+     from waypost.parts, unnest(array[name, replace(name, 'deliveries_', 'responses_')]) as part`,
+  );
+  const keep = { forMs: 30 * DAY_MS, maxBytes: size!.bytes + 1 };
+  expect(await keepWithin(database, keep, NOW_MS)).toHaveLength(1);
 });
 
 test('a deletion stays as a proof, and keeps out events as long as Kafka may have them', async () => {

@@ -146,6 +146,20 @@ test('GET /overview/calls counts the requests over the limit by source', async (
   );
 });
 
+test('GET /overview/calls counts nothing after `until`', async () => {
+  const control = await controlUnderTest();
+  control.clock.now = new Date(Date.now() + MINUTE);
+  control.memory.append([{ topic: 'messages', key: null, value: '{}' }]);
+  const accepted = async (query: string) => {
+    const { series } = (await control.get(`/overview/calls${query}`)) as {
+      series: { accepted: number }[];
+    };
+    return series.reduce((sum, step) => sum + step.accepted, 0);
+  };
+  const before = new Date(Date.now() - MINUTE).toISOString();
+  expect([await accepted(''), await accepted(`?until=${before}`)]).toEqual([1, 0]);
+});
+
 test.each([
   { rights: ['overview:read'], shown: undefined },
   { rights: ['overview:read', 'sources:read'], shown: { src_1: 2 } },

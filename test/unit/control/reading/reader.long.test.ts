@@ -2,6 +2,7 @@ import pino from 'pino';
 import { type Database } from '../../../../services/control/history/database';
 import { readPositions } from '../../../../services/control/reading/positions';
 import { type Handler, type ReaderOptions } from '../../../../services/control/reading/reader';
+import { Shares } from '../../../../services/control/reading/shares';
 import { SharedReads } from '../../../../services/control/reading/shared-reads';
 import { type Kafka, type ReadAt } from '../../../../shared/kafka/port';
 import { AppError } from '../../../../shared/runtime/errors';
@@ -130,6 +131,67 @@ test('a reader leaves the partitions of other processes to them', async () => {
   owns = true;
   await one.poll();
   expect(await written()).toEqual(['a']);
+});
+
+describe('several processes divide the partitions', () => {
+  const PARTITIONS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+  let isAway = false;
+  const aProcess = () =>
+    new Shares(
+      { ask: (work) => (isAway ? Promise.reject(new Error('away')) : work(database)) },
+      false,
+    );
+  const owned = (one: Shares) => PARTITIONS.filter((partition) => one.owns(partition));
+  /** Lets all say that they live, and learn of each other. */
+  const refresh = async (...all: Shares[]) => {
+    for (const each of [...all, ...all]) await each.refresh();
+  };
+  const pass = (ms: number) =>
+    database.query('update waypost.processes set until = until - $1::bigint', [ms]);
+  const isDivided = (...all: Shares[]) => {
+    expect(all.flatMap(owned).sort((a, b) => a - b)).toEqual(PARTITIONS);
+    for (const each of all) expect(owned(each)).toHaveLength(PARTITIONS.length / all.length);
+  };
+  beforeEach(async () => {
+    isAway = false;
+    await database.query('delete from waypost.processes');
+  });
+
+  test('each has one owner, and they have equal parts', async () => {
+    const [one, two, three] = [aProcess(), aProcess(), aProcess()];
+    await refresh(one);
+    isDivided(one);
+    await refresh(one, two, three);
+    isDivided(one, two, three);
+    expect(one.areSeveral).toBe(true);
+  });
+
+  test('those of a process that was killed go to the others twelve seconds after it was last heard', async () => {
+    const [one, two, killed] = [aProcess(), aProcess(), aProcess()];
+    await refresh(one, two, killed);
+    await pass(6_000);
+    await refresh(one, two);
+    isDivided(one, two, killed);
+    await pass(6_001);
+    await refresh(one, two);
+    isDivided(one, two);
+  });
+
+  test('those of a process that stops go to the others at once', async () => {
+    const [one, two] = [aProcess(), aProcess()];
+    await refresh(one, two);
+    await two.stop();
+    await refresh(one);
+    isDivided(one);
+  });
+
+  test('they stay as they are while the database is away', async () => {
+    const [one, two] = [aProcess(), aProcess()];
+    await refresh(one, two);
+    isAway = true;
+    await refresh(one, two);
+    isDivided(one, two);
+  });
 });
 
 test('a reader whose table is locked, or that lags, holds up no other', async () => {

@@ -2,8 +2,10 @@ import { type Database } from '../../../../services/control/history/database';
 import { readReplay } from '../../../../services/control/replays/job';
 import { storeEvents } from '../../../support/store-events';
 import { type DeliveryEvent } from '../../../../shared/model/attempt-events';
-import { decodeDelivery, encodeDelivery } from '../../../../shared/model/delivery';
+import { decodeDelivery, deliveryId, encodeDelivery } from '../../../../shared/model/delivery';
+import { messageHeaders, messageKey } from '../../../../shared/model/message';
 import { AppError } from '../../../../shared/runtime/errors';
+import { newTraceparent } from '../../../../shared/telemetry/trace';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { eventually } from '../../../support/eventually';
@@ -50,6 +52,43 @@ async function bury(count: number, prefix = 'dlv', userId?: string) {
         delivery: id,
         destination,
         record: { topic: 'webhooks.dead', partition: 0, offset },
+      }),
+    ),
+  );
+}
+
+/** Creates messages that the destination has taken, and their rows in the history. */
+async function deliver(count: number) {
+  const made = await control.call('post', '/sources').send({ name: 'Shop' });
+  const source = (made.body as { id: string }).id;
+  await control.call('patch', `/destinations/${destination}`).send({ sources: [source] });
+  const messages = Array.from({ length: count }, (_, i) => ({
+    type: 'track' as const,
+    messageId: `m${i}`,
+    userId: 'kim',
+    event: 'Order',
+    timestamp: at(0),
+  }));
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(START);
+  control.memory.append(
+    messages.map((message) => ({
+      topic: 'messages',
+      key: messageKey(source, message),
+      value: JSON.stringify(message),
+      headers: messageHeaders(source, message, {
+        acceptedAtMs: START,
+        traceparent: newTraceparent(),
+      }),
+    })),
+  );
+  clock.mockRestore();
+  await record(
+    ...messages.map(({ messageId }) =>
+      anEvent({
+        delivery: deliveryId(source, messageId, destination),
+        message: messageId,
+        source,
+        destination,
       }),
     ),
   );
@@ -336,13 +375,16 @@ describe('replaying a scope', () => {
     expect(due()).toEqual(['dlv_1/1']);
   });
 
-  test('a replay that failed after an append repeats nothing when it is resumed', async () => {
-    await bury(20);
+  test.each<[string, object, (count: number) => Promise<void>]>([
+    ['dead letters', {}, bury],
+    ['delivered messages', { origin: 'messages', includeDelivered: true }, deliver],
+  ])('a replay of %s that failed after an append repeats nothing later', async (_, scope, make) => {
+    await make(20);
     let isBroken = true;
     control.memory.onAppend(() => {
       if (isBroken && due().length > 0) throw new Error('planted');
     });
-    const { body } = await start();
+    const { body } = await start(scope);
     expect(await ended(body.id)).toMatchObject({ status: 'failed', asked: 0 });
     isBroken = false;
     // Its process lets it go a moment after its end.
@@ -351,6 +393,7 @@ describe('replaying a scope', () => {
     });
     expect(await ended(body.id)).toMatchObject({ status: 'done', asked: 20 });
     expect(due()).toHaveLength(20);
+    expect(new Set(due()).size).toBe(20);
   });
 
   test('a replay waits while Kafka accepts nothing', async () => {

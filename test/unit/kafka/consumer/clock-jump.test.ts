@@ -60,6 +60,34 @@ test.each(JUMPS)(
   },
 );
 
+test('two members whose clock was set back keep their partitions while idle, and read what comes once', async () => {
+  const world = worldOf(time, randomOf(2), { partitions: 4, records: 0 });
+  const members = [startMember(world), startMember(world)];
+  await time.pass(30_000);
+  const { generation } = world.coordinator;
+  expect(world.coordinator.members).toHaveLength(2);
+  time.clockSetMs = -70_000;
+  // Longer than a session.
+  await time.pass(60_000);
+  for (const log of world.logs.values()) log.append(3, () => time.now);
+  await time.pass(30_000);
+  const read = members.map(({ open }) =>
+    open.map(({ partition, offset }) => `${String(partition)}/${String(offset)}`),
+  );
+  expect(read.map(({ length }) => length)).toEqual([6, 6]);
+  expect(new Set(read.flat()).size).toBe(12);
+  for (const { open } of members) for (const record of open) record.done();
+  await time.pass(5_000);
+  expect(world.coordinator.generation).toBe(generation);
+  const { committed } = world.coordinator;
+  expect(['t/0', 't/1', 't/2', 't/3'].map((name) => committed.get(name)?.offset)).toEqual([
+    3, 3, 3, 3,
+  ]);
+  for (const { consumption } of members) {
+    await time.run(time.now + 10_000, ended(consumption.stop(0)));
+  }
+});
+
 test.each(JUMPS)(
   'a consumer that stops waits no longer than its deadline after the clock was set %s',
   async (_, byMs) => {

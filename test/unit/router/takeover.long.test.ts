@@ -8,17 +8,33 @@ import { aSource, fakeProgress, recordingProducer } from '../../support/fakes';
 import { eventually } from '../../support/eventually';
 import { aDestination, aRecord } from '../../support/factories';
 
-/** A router that takes a busy partition over: half a minute of a thousand calls a second. */
+/**
+ * A router that takes a busy partition over, of a thousand calls a second. One in ten calls of the
+ * last minute is sent again after the takeover, then there is a new one, and last a copy of the
+ * first.
+ */
 
-const CALLS = 30_000;
 const PER_SECOND = 1_000;
-/** The calls, each of them sent again after the takeover, and a new one. */
-const END = 2 * CALLS + 1;
+const LAST_MINUTE = 60 * PER_SECOND;
+/** Calls before the last minute. */
+const REST = 30 * PER_SECOND;
+const CALLS = REST + LAST_MINUTE;
+const COPIES = LAST_MINUTE / 10;
+const NEW = CALLS + COPIES;
+const END = NEW + 2;
+/** Records behind the first offered one, which its former owner may have done, and one read. */
+const SLACK = 10_000 + 8_192;
 const START_MS = 1_700_000_000_000;
 const LOG = createLog('router', 'silent');
 
+function idAt(offset: number): string {
+  if (offset === NEW) return 'new';
+  if (offset > NEW) return 'm0';
+  return `m${String(offset < CALLS ? offset : REST + (offset - CALLS) * 10)}`;
+}
+
 function recordAt(offset: number, done: () => void = () => undefined): OpenRecord {
-  const messageId = offset === END - 1 ? 'new' : `m${String(offset % CALLS)}`;
+  const messageId = idAt(offset);
   const call = {
     type: 'track',
     event: 'e',
@@ -40,23 +56,32 @@ function recordAt(offset: number, done: () => void = () => undefined): OpenRecor
   });
 }
 
-/** @param onRead gets the number of records of each read */
-function aBusyLog(onRead: (count: number) => void): Pick<Kafka, 'read' | 'ranges' | 'committed'> {
+/** @param onRead called with the offsets of each read, which it can hold up */
+function aBusyLog(
+  onRead: (from: number, until: number) => Promise<void>,
+): Pick<Kafka, 'read' | 'ranges' | 'committed'> {
   return {
-    read: ({ offset, until = END }) => {
+    read: async ({ offset, until = END }) => {
       const next = Math.min(until, END);
-      onRead(next - offset);
+      await onRead(offset, next);
       const records = Array.from({ length: next - offset }, (_, i) => recordAt(offset + i));
-      return Promise.resolve({ records, next, end: END, gone: false, era: '' });
+      return { records, next, end: END, gone: false, era: '' };
     },
     ranges: () => Promise.resolve([{ partition: 0, low: 0, high: END }]),
     committed: () => Promise.resolve([]),
   };
 }
 
-test('each call of the last half minute that is sent again is dropped, and no more is held than these', async () => {
+test('each call of the last minute that is sent again is dropped, and what is older is read meanwhile', async () => {
+  let read = 0;
   let longestRead = 0;
-  const kafka = aBusyLog((count) => (longestRead = Math.max(longestRead, count)));
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const kafka = aBusyLog(async (from, until) => {
+    if (until <= REST) await released;
+    read += until - from;
+    longestRead = Math.max(longestRead, until - from);
+  });
   const seen = createDedupWindow();
   const producer = recordingProducer();
   const source = { version: 1, data: aSource({ id: 'src_1' }) };
@@ -82,17 +107,33 @@ test('each call of the last half minute that is sent again is dropped, and no mo
   });
   let done = 0;
   const offer = (offset: number) => router.onRecord(recordAt(offset, () => done++));
-  // It reads the log back before it decides the first one.
   await eventually(() => expect(offer(CALLS)).toBe('accepted'));
+  expect(read).toBeGreaterThanOrEqual(LAST_MINUTE);
+  expect(read).toBeLessThanOrEqual(LAST_MINUTE + SLACK);
   let accepted = 1;
-  for (let offset = CALLS + 1; offset < END; offset++) {
+  for (let offset = CALLS + 1; offset <= NEW; offset++) {
     if (offer(offset) === 'accepted') accepted++;
   }
-  expect(accepted).toBe(CALLS + 1);
-  await eventually(() => expect(done).toBe(CALLS + 1));
-  expect(router.counts).toMatchObject({ duplicates: CALLS, routed: 1 });
+  expect(accepted).toBe(COPIES + 1);
+  await eventually(() => expect(done).toBe(COPIES + 1));
+  // While the rest was not read, copies of older calls would not have been noticed.
+  expect(router.counts).toMatchObject({
+    duplicates: COPIES,
+    routed: 1,
+    unchecked: COPIES + 1,
+  });
   const sent = producer.appends.flat().filter(({ topic }) => topic === 'webhooks');
   expect(sent.map(({ headers }) => headers?.message)).toEqual(['new']);
-  expect(seen.size).toBe(CALLS + 1);
+
+  release();
+  // It holds each call once.
+  await eventually(() => expect(seen.size).toBe(CALLS + 1));
   expect(longestRead).toBeLessThanOrEqual(8_192);
+  expect(offer(END - 1)).toBe('accepted');
+  await eventually(() => expect(done).toBe(COPIES + 2));
+  expect(router.counts).toMatchObject({
+    duplicates: COPIES + 1,
+    routed: 1,
+    unchecked: COPIES + 1,
+  });
 });
