@@ -5,6 +5,7 @@ import { AttemptRows, type PlainSuccess } from '../../shared/model/attempt-rows'
 import { MESSAGE_TYPES } from '../../shared/model/message';
 import { ODDITIES, type Oddity } from '../../shared/model/oddities';
 import { START } from './events';
+import { anyText } from './any-text';
 
 /** Random successful attempts for tests, and their record of `attempts`. */
 
@@ -15,7 +16,7 @@ const id = (prefix: string) => fc.nat(3).map((i) => `${prefix}_${String(i)}`);
 const response: fc.Arbitrary<UrlAttempt['response']> = fc.oneof(
   fc.record({
     headers: fc.dictionary(fc.constantFrom('server', 'x-a', 'x-b'), fc.string()),
-    body: fc.string({ unit: 'binary' }),
+    body: anyText(),
     truncated: fc.boolean(),
   }),
   fc.constant({ headers: {}, body: '', truncated: true }),
@@ -50,7 +51,7 @@ const about = fc.record({
   type: fc.constantFrom(...MESSAGE_TYPES),
   event: fc.option(fc.constantFrom('Order', 'a\nb', 'Ünï'), { nil: undefined }),
   user: fc.oneof(
-    fc.record({ userId: fc.string({ unit: 'binary' }) }),
+    fc.record({ userId: anyText() }),
     fc.record({ anonymousId: fc.string() }),
     fc.constant({}),
   ),
