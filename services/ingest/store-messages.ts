@@ -71,11 +71,12 @@ export function createStore(parts: StoreParts): Store {
     try {
       const refused = await sendWithin(records, waitMs);
       const [first] = refused.values();
-      if (first)
+      if (first) {
         drop(
           records.filter((_, i) => refused.has(i)),
           first.message,
         );
+      }
       const stored = records.filter((_, i) => !refused.has(i));
       counts.addRejected(callsOf(stored) - stored.length);
     } catch (error) {
