@@ -141,7 +141,7 @@ test('a list command sends its filters as parameters and reads no more than --li
     expect.stringMatching(/changed source +Site +src_1 +enabled: - → true\n$/),
   ]);
   expect(err).toBe('1 entry, and there may be more: --limit shows them.\n');
-  expect(requests).toEqual(['GET /audit kind=source&entry=src_1&by=admin&limit=1']);
+  expect(requests).toEqual(['GET /audit kind=source&entry=src_1&by=admin&sessions=false&limit=1']);
 });
 
 test('a filter that names an entry sends its id', async () => {
