@@ -124,20 +124,16 @@ describe('a signed request', () => {
 
   test('has the signatures of a hand-made HMAC, for any bytes and any secret', () => {
     fc.assert(
-      fc.property(
-        anyText({ minLength: 1 }),
-        fc.uint8Array({ maxLength: 300 }),
-        (secret, bytes) => {
-          fc.pre(!secret.startsWith('whsec_'));
-          const body = Buffer.from(bytes);
-          const headers = sign({ current: secret }, NOW_MS, body);
-          expect(headers['X-Signature']).toBe(sha1(secret, body));
-          const content = Buffer.concat([Buffer.from(`dlv_1.${NOW_S}.`), body]);
-          expect(headers['webhook-signature']).toBe(
-            `v1,${createHmac('sha256', Buffer.from(secret)).update(content).digest('base64')}`,
-          );
-        },
-      ),
+      fc.property(anyText({ minLength: 1 }), fc.uint8Array({ maxLength: 300 }), (secret, bytes) => {
+        fc.pre(!secret.startsWith('whsec_'));
+        const body = Buffer.from(bytes);
+        const headers = sign({ current: secret }, NOW_MS, body);
+        expect(headers['X-Signature']).toBe(sha1(secret, body));
+        const content = Buffer.concat([Buffer.from(`dlv_1.${NOW_S}.`), body]);
+        expect(headers['webhook-signature']).toBe(
+          `v1,${createHmac('sha256', Buffer.from(secret)).update(content).digest('base64')}`,
+        );
+      }),
     );
   });
 

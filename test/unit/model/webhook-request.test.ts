@@ -66,10 +66,7 @@ describe('the check of a webhook URL', () => {
   });
 
   test('never throws, and accepts only URLs with a host and without user info or fragment', () => {
-    const near = fc.tuple(
-      fc.constantFrom('http://', 'https://', ''),
-      anyText(),
-    );
+    const near = fc.tuple(fc.constantFrom('http://', 'https://', ''), anyText());
     fc.assert(
       fc.property(
         fc.oneof(
