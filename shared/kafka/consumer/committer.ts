@@ -14,18 +14,10 @@ export interface DueCommit {
  */
 const FEW_RECORDS = 25;
 const FEW_EVERY_MS = 300;
-/**
- * Limit of a request. A broker stores it as one batch of its own topic, whose `max.message.bytes` is
- * 1 MB by default: a larger request fails each time, and hundreds of partitions can have notes of
- * 4 KB.
- */
-const MOST_REQUEST_BYTES = 128 * 1024;
-/** What a commit takes beside its metadata: the names of group and topic, as a rule. */
-const COMMIT_OVERHEAD_BYTES = 100;
 
 /**
- * Commits changed offsets, one request at a time. The next round repeats the offsets of a failed
- * request.
+ * Commits changed offsets, one request at a time. The next request repeats the offsets of a failed
+ * one.
  */
 export class Committer {
   #running: Promise<void> = Promise.resolve();
@@ -65,7 +57,7 @@ export class Committer {
       }
       if (commits.length > 0) {
         if (nowMs < Infinity) this.#sentAt = nowMs;
-        for (const request of requestsOf(commits)) await this.#send(request);
+        await this.#send(commits);
       }
       this.options.after();
       this.#rounds--;
@@ -98,22 +90,4 @@ export class Committer {
       this.#isFailing = true;
     }
   }
-}
-
-/** Splits commits into requests of limited size. */
-function requestsOf(commits: readonly DueCommit[]): DueCommit[][] {
-  let request: DueCommit[] = [];
-  const requests = [request];
-  let bytes = 0;
-  for (const due of commits) {
-    const size = due.commit.metadata.length + COMMIT_OVERHEAD_BYTES;
-    if (bytes + size > MOST_REQUEST_BYTES) {
-      request = [];
-      requests.push(request);
-      bytes = 0;
-    }
-    request.push(due);
-    bytes += size;
-  }
-  return requests;
 }

@@ -39,34 +39,6 @@ test('only the commits that Kafka has stored count', async () => {
   expect(partitions.map(({ drained }) => drained)).toEqual([false, true]);
 });
 
-test('long notes of many partitions are sent in requests that a broker can store', async () => {
-  const RECORDS = 4_000;
-  const partitions = Array.from({ length: 60 }, (_, number) => {
-    const partition = new Partition('webhooks', number, 0);
-    partition.position.compare(undefined);
-    for (let offset = 0; offset < RECORDS; offset++) partition.offsets.take(offset);
-    for (let offset = 1; offset < RECORDS; offset += 2) partition.offsets.done(offset);
-    return partition;
-  });
-  const sizes: number[] = [];
-  const committed: number[] = [];
-  const committer = new Committer({
-    partitions: () => partitions,
-    send: (commits) => {
-      sizes.push(commits.reduce((sum, { commit }) => sum + commit.metadata.length, 0));
-      committed.push(...commits.map(({ partition }) => partition.number));
-      return Promise.resolve(commits);
-    },
-    after: () => undefined,
-    log: createLog('test', 'silent'),
-  });
-  await committer.run(1_000);
-  expect(sizes.length).toBeGreaterThan(1);
-  expect(Math.max(...sizes)).toBeLessThan(128 * 1024);
-  expect(committed).toEqual(partitions.map(({ number }) => number));
-  expect(partitions.map(({ uncommitted }) => uncommitted)).toEqual(partitions.map(() => 0));
-});
-
 describe('the time of a commit', () => {
   const ownedPartition = () => {
     const sent: number[] = [];
