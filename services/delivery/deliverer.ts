@@ -248,8 +248,8 @@ export class Deliverer {
   }
 
   /**
-   * Writes the records of a step. The next record of the delivery is void if its record has come
-   * into doubt before the write, as when this process stood still.
+   * Writes the records of a step. The record of the next step is not written once another process
+   * may own the delivery, which then takes this step again: this process may have stood still.
    */
   #record(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
     const { producer, divertProducer = producer } = this.options;
@@ -258,7 +258,10 @@ export class Deliverer {
     this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
       () => this.#recorded(inHand, disposition),
       (error: unknown) => {
-        if (isWithdrawn(error)) this.#handBack(inHand);
+        if (isWithdrawn(error)) {
+          this.#handBack(inHand);
+          return;
+        }
         if (!isRefused(error)) return;
         // Kafka refuses a record for good if an event is too large. The delivery continues without
         // its events.

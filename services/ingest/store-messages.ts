@@ -70,14 +70,10 @@ export function createStore(parts: StoreParts): Store {
   const storeRejected = async (records: OutRecord[], waitMs: number) => {
     try {
       const refused = await sendWithin(records, waitMs);
-      const [first] = refused.values();
-      if (first) {
-        drop(
-          records.filter((_, i) => refused.has(i)),
-          first.message,
-        );
-      }
       const stored = records.filter((_, i) => !refused.has(i));
+      const lost = records.filter((_, i) => refused.has(i));
+      const [first] = refused.values();
+      if (first) drop(lost, first.message);
       counts.addRejected(callsOf(stored) - stored.length);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'kafka_refused') throw error;

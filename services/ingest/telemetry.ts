@@ -25,7 +25,7 @@ const accepted = metrics
 const rejected = metrics.counter({
   name: 'waypost.messages.rejected',
   help: 'Calls that were not accepted.',
-  labels: { reason: 'the code of the mistake' },
+  labels: { reason: 'the code in the response' },
 });
 const notStored = metrics.counter({
   name: 'waypost.messages.not_stored',

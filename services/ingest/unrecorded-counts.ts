@@ -74,7 +74,7 @@ export class UnrecordedCounts {
     try {
       await this.producer.send([{ topic: LIMITED, key: null, ...limitedRecord(counts) }]);
     } catch (error) {
-      this.log.debug({ reason: messageOf(error) }, 'limited.not_written');
+      this.log.debug({ reason: messageOf(error) }, 'counts.not_written');
     }
   }
 }

@@ -190,7 +190,7 @@ export class Requeuer {
     const { producer } = this.options;
     const decoded = decodeDelivery(headers);
     if (decoded.kind !== 'delivery') {
-      record.defer();
+      this.#leave(record);
       return;
     }
     const { topic, partition, offset } = record;
@@ -206,8 +206,13 @@ export class Requeuer {
         this.#room.resumeAtHalf();
       },
       (error: unknown) => {
-        if (isRefused(error)) record.defer();
+        if (isRefused(error)) this.#leave(record);
       },
     );
+  }
+
+  #leave(record: OpenRecord): void {
+    record.defer();
+    this.#room.resumeAtHalf();
   }
 }

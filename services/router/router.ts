@@ -344,23 +344,31 @@ export class Router {
   }
 
   #reject(record: OpenRecord, what: SetAside, reason: string): void {
-    const { producer, now, log } = this.options;
     const { partition, offset } = record;
     this.counts.rejected++;
-    log.warn({ partition, offset, reason }, 'message.rejected');
-    const write = (part: SetAside) =>
-      producer.send([rejectedRecord(record, part, { reason, nowMs: now() })]);
-    write(what)
-      .catch((error: unknown) => {
+    this.options.log.warn({ partition, offset, reason }, 'message.rejected');
+    this.#writeRejection(record, what, reason).then(
+      () => this.#finish(record),
+      (error: unknown) => {
+        // A stopping producer takes no record: this one stays open for the next process.
+        this.options.log.warn({ partition, offset, reason: messageOf(error) }, 'message.left_open');
+      },
+    );
+  }
+
+  /** Writes it without its text if Kafka refuses that, and not at all if it refuses both. */
+  async #writeRejection(record: OpenRecord, what: SetAside, reason: string): Promise<void> {
+    const { producer, now, log } = this.options;
+    for (const part of [what, { ...what, value: null }]) {
+      try {
+        await producer.send([rejectedRecord(record, part, { reason, nowMs: now() })]);
+        return;
+      } catch (error) {
         if (!isRefused(error)) throw error;
-        return write({ ...what, value: null });
-      })
-      .then(
-        () => this.#finish(record),
-        // A stopping producer refuses: the record stays open.
-        (error: unknown) =>
-          log.warn({ partition, offset, reason: messageOf(error) }, 'message.left_open'),
-      );
+      }
+    }
+    const { partition, offset } = record;
+    log.error({ partition, offset, reason }, 'message.not_listed');
   }
 
   #finish(record: OpenRecord): void {

@@ -51,7 +51,8 @@ export function takeLock(dir: string): Lock {
     mkdirSync(draft, { mode: 0o700 });
     writeFileSync(join(draft, name), JSON.stringify(ownId()));
     for (;;) {
-      // Its owner removes the folder with the lock. Another start may have removed the file alone.
+      // An owner that ends removes the folder: one that is there was left by a killed owner, also
+      // without its file, which another start may have removed.
       const takenOver = existsSync(lock);
       if (moveTo(lock, draft)) return { takenOver, release: () => release(lock, name) };
       for (const file of filesIn(lock)) {

@@ -405,7 +405,7 @@ story(
     await row.locator('mark', { hasText: 'Order Lost' }).waitFor();
     await page.getByText('"order lost" in quotes finds exactly that value.').waitFor();
     await page.locator(`[data-row="${lost}"] .c-time`).click();
-    await page.waitForURL(new RegExp(`open=${lost}`));
+    await page.waitForURL(new RegExp(`panel=${lost}`));
     await page.getByRole('complementary', { name: 'Delivery' }).getByText('Timeline').waitFor();
     await isGood();
     await row.click();

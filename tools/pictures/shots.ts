@@ -51,7 +51,7 @@ export async function takePictures(system: System, known: Known): Promise<void> 
     await shoot(page, 'destination', { height: 1_080 });
 
     const lost = `destination=${idOf('Borealis CRM')}&status=dead`;
-    await open(`/deliveries?${lost}&open=${await find(lost)}`);
+    await open(`/deliveries?${lost}&panel=${await find(lost)}`);
     await page.getByRole('complementary', { name: 'Delivery' }).getByText('Timeline').waitFor();
     await shoot(page, 'deliveries');
 

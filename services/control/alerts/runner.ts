@@ -328,30 +328,40 @@ export class Alerts {
     // Another process may have sent them meanwhile, and that the trouble is over.
     if (steadyMs() - this.#leasedAt >= FRESH_MS) return;
     const to = config.destination(ALERTS_ID)?.data;
-    if (isAddressed(to)) {
-      const nowMs = now().getTime();
-      const channels = channelsOf(to, encryptor);
-      const records = due.flatMap((notice) =>
-        channels.flatMap(({ name, closed, body, holdsOpen }, i) => {
-          if (notice.closed && !holdsOpen) return [];
-          const made = {
-            nowMs,
-            windowMs,
-            closed,
-            body: body(notice),
-            traceparent: newTraceparent(),
-          };
-          return [alertRecord(notice, to, { ...made, channel: i === 0 ? undefined : name })];
-        }),
-      );
-      // One that would be sent again for ever would hold up all later ones.
-      for (const [i, error] of await sendEach(producer, records)) {
-        const delivery = records[i]?.headers?.delivery;
-        log.error({ delivery, reason: messageOf(error) }, 'alert.refused');
-      }
+    if (!isAddressed(to)) {
+      await history.ask((database) => settleAlerts(database, due, 'none'));
+      return;
     }
-    const settled = isAddressed(to) ? 'sent' : 'none';
-    await history.ask((database) => settleAlerts(database, due, settled));
+    const nowMs = now().getTime();
+    const channels = channelsOf(to, encryptor);
+    const alerts = due.flatMap((notice) =>
+      channels.flatMap(({ name, closed, body, holdsOpen }, i) => {
+        if (notice.closed && !holdsOpen) return [];
+        const made = {
+          nowMs,
+          windowMs,
+          closed,
+          body: body(notice),
+          traceparent: newTraceparent(),
+        };
+        const channel = i === 0 ? undefined : name;
+        return [{ notice, record: alertRecord(notice, to, { ...made, channel }) }];
+      }),
+    );
+    const refused = await sendEach(
+      producer,
+      alerts.map(({ record }) => record),
+    );
+    // A refused alert is given up: tried again, it would hold up all later ones.
+    for (const [i, error] of refused) {
+      const notice = alerts[i]?.notice.id;
+      log.error({ notice, reason: messageOf(error) }, 'alert.refused');
+    }
+    const sent = new Set(alerts.filter((_, i) => !refused.has(i)).map(({ notice }) => notice));
+    const lost = new Set(alerts.map(({ notice }) => notice).filter((notice) => !sent.has(notice)));
+    const told = due.filter((notice) => !lost.has(notice));
+    await history.ask((database) => settleAlerts(database, told, 'sent'));
+    if (lost.size > 0) await history.ask((database) => settleAlerts(database, [...lost], 'none'));
   }
 }
 

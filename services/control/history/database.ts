@@ -32,11 +32,11 @@ export interface Database extends Queries {
 export const UNHURRIED = 'set local statement_timeout = 0';
 
 /**
- * SQL, within a transaction: a statement waits for a lock for a second at most. Who waits for one
- * that keeps out readers holds up all that come after it.
+ * SQL, within a transaction: a statement waits for a lock for a second at most. While it waits for
+ * one that excludes readers, every later reader waits behind it.
  */
 export const WAIT_BRIEFLY = `set local lock_timeout = '1s'`;
-/** The end of it, within the same transaction. */
+/** SQL: ends `WAIT_BRIEFLY` within its transaction. */
 export const WAIT_AS_USUAL = 'set local lock_timeout to default';
 
 export interface Asking {

@@ -246,7 +246,7 @@ async function makePart({ kind, query }: Transaction, part: TablePartition): Pro
   // The partition before it may have ended early.
   const ended = await query<TablePartition & Row>(
     `update waypost.parts set bound_ms = to_ms
-     where from_ms < $2::bigint and bound_ms > $1::bigint
+     where from_ms < $2::bigint and bound_ms > $1::bigint and to_ms < bound_ms
      returning name, from_ms as "from", to_ms as "to"`,
     [from, to],
   );

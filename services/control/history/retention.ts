@@ -64,10 +64,11 @@ const CLEAN_UP_SOON = 1_000_000;
 /** Nobody lists a preview of a replay: it answers who asked for it. */
 const PREVIEWS_MS = 86_400_000;
 /**
- * A partition of a server still takes rows of this time, so that writers go on while those that it
- * has are checked. An embedded one must stay small until it is indexed, and ends at once.
+ * A partition of a server that ends early still takes later rows for this time, so that writers go
+ * on while its rows are checked. An embedded one ends at once: it must stay small until it is
+ * indexed.
  */
-const CHECKED_WITHIN_MS = 300_000;
+const LATER_ROWS_MS = 300_000;
 
 /**
  * Called for each partition or table that fails, so that the others continue. @param what the
@@ -280,7 +281,7 @@ async function setEnd(database: Database, name: string): Promise<boolean> {
     const [row] = await query<{ last: number | null }>(
       `select max(accepted_at) as last from waypost.${name}`,
     );
-    const end = (row?.last ?? from) + 1 + (kind === 'server' ? CHECKED_WITHIN_MS : 0);
+    const end = (row?.last ?? from) + 1 + (kind === 'server' ? LATER_ROWS_MS : 0);
     if (end >= to) return false;
     for (const sql of addEnd({ name, from, to: end })) await query(sql);
     await query('update waypost.parts set to_ms = $2 where name = $1', [name, end]);
@@ -294,7 +295,7 @@ const RESPONSES_NAME = `replace(name, 'deliveries_', 'responses_')`;
 function readSizes(database: Database): Promise<SizedPartition[]> {
   const bytesOf = (name: string) => `pg_total_relation_size(('waypost.' || ${name})::regclass)`;
   return database.query<SizedPartition & Row>(
-    `select name, from_ms as "from", to_ms as "to", indexed,
+    `select name, from_ms as "from", to_ms as "to", indexed, to_ms < bound_ms as "isEnding",
        ${bytesOf('name')} + ${bytesOf(RESPONSES_NAME)} as bytes,
        pg_relation_size(('waypost.' || name)::regclass) as "rowBytes" from waypost.parts`,
   );

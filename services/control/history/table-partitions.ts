@@ -21,6 +21,8 @@ export interface SizedPartition extends TablePartition {
   /** of the rows, without indexes and TOAST */
   rowBytes: number;
   indexed: boolean;
+  /** it has an early end, and its tables are not attached anew yet */
+  isEnding: boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -87,7 +89,8 @@ export function partsToDrop(
 
 /**
  * Returns the partitions that must end early: full ones without indexes, and the newest if it
- * exceeds its share.
+ * exceeds its share. Those that are ending count again: the process that began it may have died
+ * before it checked their rows.
  */
 export function partsToEnd(
   parts: readonly SizedPartition[],
@@ -95,7 +98,7 @@ export function partsToEnd(
 ): SizedPartition[] {
   const newest = [...parts].sort((a, b) => a.from - b.from).at(-1);
   return parts.filter(
-    (part) => isFull(part) || (part === newest && part.bytes > maxBytes / SHARES),
+    (part) => part.isEnding || isFull(part) || (part === newest && part.bytes > maxBytes / SHARES),
   );
 }
 

@@ -327,7 +327,7 @@ export class KafkaConsumption implements Consumption {
     this.#liveness.recordPoll();
     if (this.#member.isJoining) return;
     this.#membership.onHeartbeat(generation);
-    if (this.joined || this.#isUnheard) return;
+    if (this.joined || this.#isCoordinatorSilent) return;
     this.joined = true;
     this.#owned.goOnAll();
   }
@@ -344,7 +344,7 @@ export class KafkaConsumption implements Consumption {
   }
 
   /** The coordinator has not answered for so long that it may have ended the session. */
-  get #isUnheard(): boolean {
+  get #isCoordinatorSilent(): boolean {
     return performance.now() - this.#heardAt > SESSION_MS;
   }
 
@@ -354,7 +354,7 @@ export class KafkaConsumption implements Consumption {
    */
   #noteDoubt(): boolean {
     if (!this.joined) return true;
-    if (!this.#isUnheard) return false;
+    if (!this.#isCoordinatorSilent) return false;
     queueMicrotask(() => this.#fence('consumer.session_in_doubt'));
     return true;
   }
@@ -364,7 +364,7 @@ export class KafkaConsumption implements Consumption {
    * still, before the timer.
    */
   #mayStart(): boolean {
-    if (this.#isUnheard) this.#fence('consumer.session_in_doubt');
+    if (this.#isCoordinatorSilent) this.#fence('consumer.session_in_doubt');
     return this.joined && !this.#stopping;
   }
 
@@ -455,7 +455,7 @@ export class KafkaConsumption implements Consumption {
 
   readonly #tick = (): void => {
     const now = performance.now();
-    if (this.#isUnheard) this.#fence('consumer.session_in_doubt');
+    if (this.#isCoordinatorSilent) this.#fence('consumer.session_in_doubt');
     if (this.#readsDeferred && this.joined) {
       this.#readsDeferred = false;
       this.#owned.readDeferred();

@@ -404,6 +404,16 @@ describe('Router', () => {
       expect(done).toEqual([1]);
     });
 
+    test('its record ends also if Kafka refuses every form of it', async () => {
+      const { give, appends, done } = aRouter();
+      give(1, { value: 'x'.repeat(3_000) });
+      appends[0]!.fail(refused());
+      await settle();
+      appends[1]!.fail(refused());
+      await settle();
+      expect(done).toEqual([1]);
+    });
+
     test('a record that makes routing throw is rejected alone', () => {
       const { give, appends, sources } = aRouter();
       const broken = { ...source, id: 's2' };

@@ -251,7 +251,7 @@ test('an alert that Kafka refuses for good is not sent again, and holds up no la
     Promise.reject(new AppError('kafka_refused', 'a record is too large'));
   await only.alerts.poll();
   const { rows } = await listNotices(database, {}, { limit: 9 });
-  expect(rows).toMatchObject([{ kind: 'profile_full', alert: 'sent' }]);
+  expect(rows).toMatchObject([{ kind: 'profile_full', alert: 'none' }]);
   const { length } = only.producer.appends;
   await only.alerts.poll();
   expect(only.producer.appends).toHaveLength(length);

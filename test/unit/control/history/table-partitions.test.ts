@@ -22,6 +22,7 @@ const part = (
   bytes,
   rowBytes: bytes / 2,
   indexed: true,
+  isEnding: false,
   ...more,
 });
 const names = (parts: SizedPartition[]) => parts.map(({ name }) => name);
@@ -92,6 +93,11 @@ test('each full partition without indexes ends early', () => {
   expect(partsToEnd([part(0, DAY, 0, { ...plain, indexed: true })], { maxBytes: 1e12 })).toEqual(
     [],
   );
+});
+
+test('a partition that is ending is checked again, also if it has its share no more', () => {
+  const parts = [part(0, HOUR, 1, { isEnding: true }), part(DAY, 2 * DAY, 1)];
+  expect(names(partsToEnd(parts, { maxBytes: 1e12 }))).toEqual(['p0']);
 });
 
 describe('indexing', () => {
