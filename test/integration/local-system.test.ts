@@ -212,8 +212,12 @@ test('npm run demo sends signed calls, refuses one once, and says how to go on',
   const env = await systemEnv({ dataDir, prefix: `demo-${String(process.pid)}.` });
   const demo = startSupervised('npm', ['run', 'demo'], env);
   try {
+    await demo.printed(
+      '  Send a call yourself, and watch it arrive here and there (Ctrl-C ends the demo):',
+      400_000,
+    );
     // the end of the last line
-    await demo.printed('"event":"My Event"}', 400_000);
+    await eventually(() => expect(demo.output()).toContain('"event":"My Event"}'));
     expect(demo.output()).toContain('✓ 14 of 14 POSTs arrived, 14 with both');
     expect(demo.output()).toContain('came back: attempt 2, same webhook-id');
 
