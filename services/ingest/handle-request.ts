@@ -121,6 +121,9 @@ async function storePrepared(
   return refused.size === 0 ? response : rejectRefused(parts, prepared, [...refused.keys()]);
 }
 
+/** What a fault with an excerpt of its own needs of its request. */
+const NOT_PARSED = { calls: [], faults: NO_FAULTS };
+
 /** Rejects messages that Kafka refuses for good. @param refused their indexes */
 async function rejectRefused(
   { admission, store }: RequestHandlerParts,
@@ -140,8 +143,6 @@ async function rejectRefused(
   const calls = refused.map((i): RejectedCall => ({ index: indexes[i] ?? 0, ...KAFKA_REFUSED }));
   return success([...rejectedCalls, ...calls].sort((a, b) => a.index - b.index));
 }
-
-const NOT_PARSED = { calls: [], faults: NO_FAULTS };
 
 function isPrepared(result: Prepared | HttpResponse | 'gone'): result is Prepared {
   return typeof result === 'object' && 'messages' in result;

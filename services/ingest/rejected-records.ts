@@ -159,3 +159,8 @@ function outRecord(
     headers,
   };
 }
+
+/** Returns how many rejected calls the records stand for. */
+export function callsOf(records: readonly OutRecord[]): number {
+  return records.reduce((sum, { headers }) => sum + Number(headers?.count ?? 1), 0);
+}

@@ -1,7 +1,7 @@
 import { withDeadline } from '../../shared/runtime/async';
 import { AppError, messageOf } from '../../shared/runtime/errors';
 import { type BatchProducer, type OutRecord } from '../../shared/kafka/port';
-import { type Refused, sendEach } from '../../shared/kafka/send-each';
+import { NONE_REFUSED, type Refused, sendEach } from '../../shared/kafka/send-each';
 import { metrics } from '../../shared/telemetry/metrics';
 import { type Log } from '../../shared/telemetry/log';
 import { type RefusalCode } from './responses';
@@ -11,6 +11,7 @@ import { type Steps } from './calls/steps';
 import { messageHeaders, messageKey } from '../../shared/model/message';
 import { MESSAGES } from '../../shared/kafka/topics';
 import { newTraceparent } from '../../shared/telemetry/trace';
+import { callsOf } from './rejected-records';
 import { type UnrecordedCounts } from './unrecorded-counts';
 
 /** Makes the records of valid calls, and stores them with those of rejected calls. */
@@ -35,8 +36,6 @@ export interface StoreResult {
   /** the messages that Kafka refuses for good, by their index: all others are stored */
   refused: Refused;
 }
-
-const NONE: Refused = new Map();
 
 const dropped = metrics
   .counter({
@@ -84,7 +83,7 @@ export function createStore(parts: StoreParts): Store {
     // The check of an unknown key has used up part of the time.
     const waitMs = parts.responseDeadlineMs - (performance.now() - receivedSteadyMs);
     try {
-      const writing = messages.length > 0 ? sendWithin(messages, waitMs) : NONE;
+      const writing = messages.length > 0 ? sendWithin(messages, waitMs) : NONE_REFUSED;
       if (rejected.length > 0) await Promise.all([writing, storeRejected(rejected, waitMs)]);
       return { failed: undefined, refused: await writing };
     } catch (error) {
@@ -94,14 +93,9 @@ export function createStore(parts: StoreParts): Store {
           : 'kafka_unavailable';
       const records = messages.length + rejected.length;
       if (mayLog(code)) log.warn({ code, records, reason: messageOf(error) }, 'calls.not_stored');
-      return { failed: code, refused: NONE };
+      return { failed: code, refused: NONE_REFUSED };
     }
   };
-}
-
-/** Returns how many rejected calls the records stand for. */
-function callsOf(records: readonly OutRecord[]): number {
-  return records.reduce((sum, { headers }) => sum + Number(headers?.count ?? 1), 0);
 }
 
 /**

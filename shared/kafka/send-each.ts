@@ -9,7 +9,7 @@ import { type BatchProducer, type OutRecord } from './port';
 /** The errors of records that Kafka refuses for good, by their index. */
 export type Refused = ReadonlyMap<number, AppError>;
 
-const NONE: Refused = new Map();
+export const NONE_REFUSED: Refused = new Map();
 
 /**
  * Sends records, some of them twice if Kafka refuses others.
@@ -22,7 +22,7 @@ export async function sendEach(
 ): Promise<Refused> {
   try {
     await producer.send(records);
-    return NONE;
+    return NONE_REFUSED;
   } catch (error) {
     if (!isRefused(error)) throw error;
   }

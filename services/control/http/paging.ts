@@ -147,10 +147,10 @@ function encodePlace(sort: string, { value, id }: Place): string {
 }
 
 /** @throws Problem `invalid_fields` */
-function decodePlace(after: string, wanted: string): Place {
+function decodePlace(after: string, sort: string): Place {
   const found = placeIn(after);
   if (!found) throw badCursor();
-  if (found.sort !== wanted) throw cursorOfOtherSort();
+  if (found.sort !== sort) throw cursorOfOtherSort();
   return found;
 }
 

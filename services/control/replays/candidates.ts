@@ -188,11 +188,11 @@ export interface ReplayContext {
 export function replayRecords(
   candidate: Candidate,
   replay: number,
-  made: ReplayContext,
+  context: ReplayContext,
 ): OutRecord[] {
   const { key, content, record } = candidate;
-  const { nowMs, job } = made;
-  const again = deliveryAgain(candidate, replay, made);
+  const { nowMs, job } = context;
+  const again = deliveryAgain(candidate, replay, context);
   if ('field' in content) {
     return renderFailedRecords({ delivery: again, key, failure: content }, record, nowMs);
   }
@@ -225,11 +225,11 @@ export function replayRecords(
 export function refusedReplayRecords(
   candidate: Candidate,
   replay: number,
-  made: ReplayContext,
+  context: ReplayContext,
 ): OutRecord[] {
   const { key, record } = candidate;
-  const again = deliveryAgain(candidate, replay, made);
-  return tooLargeRecords(again, { ...record, key }, made.nowMs);
+  const again = deliveryAgain(candidate, replay, context);
+  return tooLargeRecords(again, { ...record, key }, context.nowMs);
 }
 
 function deliveryAgain(

@@ -176,15 +176,18 @@ export class JobRun {
       const sendable = await this.#rendered(fresh);
       await this.#rate.take(sendable.length, goOn);
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
-      const made = sendable.map(({ candidate, replay, closed }) => ({
-        records: replayRecords(candidate, replay, { ...context, closed }),
-        refused: () => refusedReplayRecords(candidate, replay, { ...context, closed }),
-      }));
+      const replays = sendable.map(({ candidate, replay, closed }) => {
+        const own = { ...context, closed };
+        return {
+          records: replayRecords(candidate, replay, own),
+          endRecords: () => refusedReplayRecords(candidate, replay, own),
+        };
+      });
       // Between the look at the lease and the append nothing is awaited, and nothing computed: the
       // process may be stopped at any moment.
       await leased.confirm();
       if (!goOn() || !leased.maySend) return false;
-      await allSent(made.map(({ records, refused }) => this.#sendOne(records, refused)));
+      await allSent(replays.map(({ records, endRecords }) => this.#sendOne(records, endRecords)));
       // If the topic holds the message once more, the history decides about it again.
       for (const { candidate } of sendable) announced.delete(candidate.delivery.id);
       Object.assign(job, await this.#ends());
@@ -195,8 +198,8 @@ export class JobRun {
     return true;
   }
 
-  /** Sends one delivery. @param refused the records that end it if Kafka refuses it for good */
-  async #sendOne(records: OutRecord[], refused: () => OutRecord[]): Promise<void> {
+  /** Sends one replay. @param endRecords returns those that end it if Kafka refuses it for good */
+  async #sendOne(records: OutRecord[], endRecords: () => OutRecord[]): Promise<void> {
     const { leased } = this;
     const { producer } = this.deps;
     try {
@@ -207,7 +210,7 @@ export class JobRun {
     }
     await leased.confirm();
     if (!leased.maySend) throw new Problem('unavailable', 'The lease was renewed too late');
-    await producer.send(refused());
+    await producer.send(endRecords());
   }
 
   /** Returns the ends of the topics that it sends to, behind all that it has sent. */
