@@ -7,7 +7,7 @@ import { call, useRead } from '../lib/api';
 import { whyOf } from '../lib/goes-on';
 import { answerInShort, count, stateInWords } from '../lib/labels';
 import { sayProblem } from '../lib/problems';
-import { isWithinRow, linkOf, rowOf } from '../lib/rows';
+import { isNotForRow, linkOf, rowOf } from '../lib/rows';
 import { useMay } from '../lib/session';
 import { timeOf } from '../lib/times';
 import { SendFirst } from '../source/send-first';
@@ -359,7 +359,7 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
   // The word that the search field takes.
   const errorFilter = lastStatusCode === null && lastError ? `error:${lastError.code}` : answer;
   const onClick = (event: MouseEvent<HTMLElement>) => {
-    if (isWithinRow(event)) return;
+    if (isNotForRow(event)) return;
     if (!window.matchMedia(HAS_ROOM).matches) link.current?.click();
     else {
       link.current?.focus({ preventScroll: true });

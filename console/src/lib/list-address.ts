@@ -1,7 +1,8 @@
 /**
  * The address of a list: its filters, the page that is shown, and what is open beside it. Pure.
  *
- * Each page has its own filters, which have the names of the API. No filter has a name of these.
+ * Each page has its own filters, which have the names of the API. No filter is called
+ * `panel`, `after` or `page`.
  */
 
 /** The delivery that is open beside the list. */

@@ -10,14 +10,14 @@ export function linkOf(row: Element | null | undefined): HTMLElement | null | un
   return row?.querySelector<HTMLElement>('a');
 }
 
-/** Returns whether an event is for something within a row, and not for the row. */
-export function isWithinRow({ target }: { target: EventTarget }): boolean {
+/** Returns whether an event is for a link or a field within a row. */
+export function isNotForRow({ target }: { target: EventTarget }): boolean {
   return (target as Element).closest('a, button, input, label, select') !== null;
 }
 
 /** A click beside its links opens a row. Whoever marks a text does not want to leave it. */
 export function openRow(event: MouseEvent<HTMLElement>): void {
-  if (isWithinRow(event) || window.getSelection()?.isCollapsed === false) return;
+  if (isNotForRow(event) || window.getSelection()?.isCollapsed === false) return;
   const link = linkOf((event.target as Element).closest('[data-row]'));
   // Back returns to the link that had the focus.
   link?.focus({ preventScroll: true });

@@ -20,11 +20,11 @@ const LOOK_AGAIN_MS = 5_000;
 
 const HEAD = [
   words.name,
-  { text: words.trait, className: 'c-trait' },
+  { text: words.trait, className: 'w-18p' },
   { ...number(words.users), className: 'c-count' },
-  { text: words.state, className: 'c-phase' },
-  { text: words.lastSync, className: 'c-calls' },
-  { text: words.destinations, className: 'c-trait' },
+  { text: words.state, className: 'w-9' },
+  { text: words.lastSync, className: 'w-7' },
+  { text: words.destinations, className: 'w-18p' },
 ];
 
 export function Audiences() {
@@ -92,7 +92,7 @@ export function ComputedTraits() {
             label={words.computedTraits}
             className="dense audiences"
             leads
-            head={[...HEAD, { text: words.value, className: 'c-trait' }]}
+            head={[...HEAD, { text: words.value, className: 'w-18p' }]}
           >
             {traits.map((trait) => (
               <Line key={trait.id} of={trait} to={`/audiences/traits/${trait.id}`} names={names}>

@@ -33,12 +33,12 @@ export function Replays() {
 const HEAD = [
   { text: words.status, className: 'c-status' },
   words.destination,
-  { text: words.from, className: 'c-from' },
+  { text: words.from, className: 'w-8h' },
   { ...number(words.asked), className: 'c-count' },
-  { ...number(words.attempted), className: 'c-attempted' },
+  { ...number(words.attempted), className: 'w-11' },
   { ...number(words.delivered), className: 'c-count' },
-  { ...number(words.failedAgain), className: 'c-calls' },
-  { text: words.started, className: 'c-calls' },
+  { ...number(words.failedAgain), className: 'w-7' },
+  { text: words.started, className: 'w-7' },
 ];
 
 function Past() {

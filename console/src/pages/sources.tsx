@@ -81,12 +81,12 @@ function List({ sources, filters }: { sources: SourceRow[]; filters: Filters }) 
       head={[
         sortable(filters, words.name, 'name'),
         { text: words.state, className: 'c-status' },
-        { text: words.trust, className: 'c-sender' },
-        { ...number(words.calls), className: 'c-calls' },
-        { ...number(words.perMinute), className: 'c-calls' },
-        { ...number(words.rejected), className: 'c-share' },
-        { ...sortable(filters, words.lastCall, '-lastCall'), className: 'c-calls' },
-        { ...number(words.destinations), className: 'c-calls' },
+        { text: words.trust, className: 'w-8' },
+        { ...number(words.calls), className: 'w-7' },
+        { ...number(words.perMinute), className: 'w-7' },
+        { ...number(words.rejected), className: 'w-11' },
+        { ...sortable(filters, words.lastCall, '-lastCall'), className: 'w-7' },
+        { ...number(words.destinations), className: 'w-7' },
       ]}
     >
       {sources.map(({ id, name, enabled, trust, activity }) => (

@@ -2,6 +2,7 @@ import '@mantine/charts/styles.css';
 import { Text } from '@mantine/core';
 import { type ReactNode } from 'react';
 import { stepLabel, timeTicks } from '../lib/series';
+
 /** The common properties of all charts. */
 
 export const LOOK = {
