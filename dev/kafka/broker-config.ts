@@ -119,20 +119,6 @@ export function newClusterId(): string {
  */
 export const SHORT_LIVED = '-XX:TieredStopAtLevel=1';
 
-/**
- * The optimizing compiler waits for five times the usual number of calls. By default it works for
- * hours at 50 calls a second, and took half of the broker's CPU in the first minutes: it compiles
- * what a busy broker compiles in its first half minute. It still compiles that if there is load. The
- * statistics for tools like jstat wake the JVM twenty times a second.
- */
-const RELUCTANT = [
-  '-XX:Tier4InvocationThreshold=25000',
-  '-XX:Tier4MinInvocationThreshold=3000',
-  '-XX:Tier4CompileThreshold=75000',
-  '-XX:Tier4BackEdgeThreshold=200000',
-  '-XX:-UsePerfData',
-];
-
 /** Returns the arguments of `java`. The caller adds a class and its arguments. */
 export function javaArguments(jars: string, loggingFile: string): string[] {
   return [
@@ -147,7 +133,8 @@ export function javaArguments(jars: string, loggingFile: string): string[] {
     // that survives four collections is old. With one, 20 MB a minute became old.
     '-Xmn32m',
     '-XX:MaxTenuringThreshold=4',
-    ...RELUCTANT,
+    // The statistics for tools like jstat wake the JVM twenty times a second.
+    '-XX:-UsePerfData',
     // A broker without memory must end, so that the supervisor restarts it.
     '-XX:+ExitOnOutOfMemoryError',
     '-Djava.awt.headless=true',
