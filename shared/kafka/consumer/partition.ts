@@ -68,12 +68,14 @@ export class Partition {
   /** It takes no new records, because a deferred one is too far behind. */
   full = false;
   /** tells the commits of this owner from others: an answer may not come although Kafka stored one */
-  #owner = 1 + randomBytes(4).readUInt32BE();
+  readonly #owner = 1 + randomBytes(4).readUInt32BE();
   /** the last commit that was acknowledged, or the one at which it starts */
   #stored: Commit;
   /** unfinished fetches: the first offset of each, and the append time of that record */
   #fetches: { offset: number; atMs: number }[] = [];
-  offsets: OffsetTracker;
+  /** for each cut of its log: offset of the first record that was cut off */
+  readonly #cuts: number[] = [];
+  readonly offsets: OffsetTracker;
   position: Position;
 
   /**
@@ -101,30 +103,32 @@ export class Partition {
   }
 
   /**
-   * Returns this partition as it goes on after its log was cut.
-   * @param end offset of the first record that another one may have replaced; what is known of the
-   *   records below it still holds
+   * Goes on after its log was cut. What is known of the records below the cut still holds, also of
+   * those in flight.
+   * @param end offset of the first record that another one may have replaced
    */
-  cutAt(end: number): Partition {
-    const { committable } = this.offsets;
-    const runs: number[] = [];
-    let at = committable;
-    for (const length of this.offsets.doneRuns()) {
-      if (at >= end) break;
-      runs.push(Math.min(length, end - at));
-      at += length;
-    }
-    const start = Math.min(end, committable);
-    const partition = new Partition(this.topic, this.number, start, '', this.session);
-    // What is stored is still of this owner, also after a lost session, and is to be replaced.
-    partition.#owner = this.#owner;
-    partition.#stored = { ...this.#stored, changes: -1, atMs: -Infinity };
-    partition.offsets = new OffsetTracker(start, runs);
+  cutAt(end: number): void {
+    this.#cuts.push(end);
+    this.discardBuffered();
+    this.offsets.cutAt(end);
+    this.#fetches = this.#fetches.filter(({ offset }) => offset < end);
     // The comparison is at the cut, also if older records are read again: a second cut may come
     // first, below records that count as done.
-    partition.position = Position.afterCut(end, this.position.last);
-    partition.position.goBack(start);
-    return partition;
+    this.position = Position.afterCut(end, this.position.last);
+    this.position.goBack(this.offsets.readFrom);
+  }
+
+  /** Number of times that its log was cut. */
+  get cuts(): number {
+    return this.#cuts.length;
+  }
+
+  /**
+   * Returns whether a record was cut off the log.
+   * @param cutsBefore `cuts` when it was read: another record may have its offset since
+   */
+  isCutOff(offset: number, cutsBefore: number): boolean {
+    return this.#cuts.some((end, i) => i >= cutsBefore && offset >= end);
   }
 
   /** the last committed offset; negative without a commit */
@@ -213,7 +217,6 @@ export class Partition {
 
   /** True if another member may own it. */
   get isInDoubt(): boolean {
-    if (this.#ownership === 'replaced') return false;
     return this.#ownership === 'lost' || this.session.isInDoubt();
   }
 
@@ -237,7 +240,7 @@ export class Partition {
    *   next owner depends on it
    */
   release(offset: number): boolean {
-    const isNoted = this.#ownership !== 'replaced' && !this.isInDoubt;
+    const isNoted = !this.isInDoubt;
     const mostReleased = this.session.noteBytes / RELEASED_BYTES;
     if (isNoted && this.offsets.released >= mostReleased) return false;
     this.offsets.release(offset);
@@ -298,6 +301,7 @@ export interface PlaceState {
  */
 export class ConsumedRecord implements OpenRecord {
   readonly offset: number;
+  readonly #cutsBefore: number;
   #fetched: FetchedRecord | undefined;
 
   constructor(
@@ -306,6 +310,7 @@ export class ConsumedRecord implements OpenRecord {
   ) {
     this.#fetched = fetched;
     this.offset = fetched.offset;
+    this.#cutsBefore = owner.cuts;
   }
 
   get topic(): string {
@@ -330,19 +335,20 @@ export class ConsumedRecord implements OpenRecord {
     return this.#part.headers;
   }
   get isRevoking(): boolean {
-    return this.owner.isRevoking;
+    return this.owner.isRevoking || this.#isCutOff;
   }
+  /** Nobody reads a record again that was cut off. */
   get isInDoubt(): boolean {
-    return this.owner.isInDoubt;
+    return this.owner.isInDoubt && !this.#isCutOff;
   }
   done(): void {
-    this.owner.offsets.done(this.offset);
+    if (!this.#isCutOff) this.owner.offsets.done(this.offset);
   }
   handBack(): boolean {
-    return this.owner.release(this.offset);
+    return this.#isCutOff || this.owner.release(this.offset);
   }
   defer(): void {
-    this.owner.offsets.release(this.offset);
+    if (!this.#isCutOff) this.owner.offsets.release(this.offset);
   }
 
   /**
@@ -351,6 +357,10 @@ export class ConsumedRecord implements OpenRecord {
    */
   letGo(): void {
     this.#fetched = undefined;
+  }
+
+  get #isCutOff(): boolean {
+    return this.owner.isCutOff(this.offset, this.#cutsBefore);
   }
 
   get #part(): FetchedRecord {
