@@ -66,6 +66,7 @@ export async function startRetry(options: RetryOptions): Promise<void> {
     steadyMs: () => steadyClock.now(),
     onRoom: () => consumption?.resume(),
     pace: new ReturnPace(kafka, () => brokerClock.brokersNow()),
+    log,
   });
   const tiers = new TierReader({
     kafka,
