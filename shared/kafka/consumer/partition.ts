@@ -34,19 +34,14 @@ export interface Commit {
   atMs: number;
 }
 
-/** What all partitions of a member share. */
+/** The session of a member, with all its partitions. */
 export interface Session {
-  /** returns whether other members may own its partitions */
+  /** returns whether other members may own them */
   isInDoubt(): boolean;
-  /** most bytes of a commit note that the broker takes, as far as is known */
-  noteBytes: number;
 }
 
 /** For a reader that is no member of a group: nobody takes its partitions. */
-const NO_SESSION: Session = {
-  isInDoubt: () => false,
-  noteBytes: MOST_NOTE_BYTES,
-};
+const NO_SESSION: Session = { isInDoubt: () => false };
 
 /**
  * Holds one partition while this process owns it: its ownership, its position, its offset tracker,
@@ -71,6 +66,8 @@ export class Partition {
   readonly #owner = 1 + randomBytes(4).readUInt32BE();
   /** the last commit that was acknowledged, or the one at which it starts */
   #stored: Commit;
+  /** room of a note in the last commit of the member */
+  #noteBytes = MOST_NOTE_BYTES;
   /** unfinished fetches: the first offset of each, and the append time of that record */
   #fetches: { offset: number; atMs: number }[] = [];
   /** for each cut of its log: offset of the first record that was cut off */
@@ -240,9 +237,8 @@ export class Partition {
    *   next owner depends on it
    */
   release(offset: number): boolean {
-    const isNoted = !this.isInDoubt;
-    const mostReleased = this.session.noteBytes / RELEASED_BYTES;
-    if (isNoted && this.offsets.released >= mostReleased) return false;
+    const mostReleased = this.#noteBytes / RELEASED_BYTES;
+    if (!this.isInDoubt && this.offsets.released >= mostReleased) return false;
     this.offsets.release(offset);
     return true;
   }
@@ -250,15 +246,17 @@ export class Partition {
   /**
    * Returns what to commit; undefined without a change, or if only metadata has changed since a
    * recent commit.
+   * @param noteBytes most bytes of its note
    */
-  commit(nowMs: number): Commit | undefined {
+  commit(nowMs: number, noteBytes = MOST_NOTE_BYTES): Commit | undefined {
+    this.#noteBytes = noteBytes;
     // The name of the record before it follows with the next fetch.
     if (!this.position.isNamed && this.isReading) return undefined;
     const { committable: offset, changes } = this.offsets;
     const isEarly = this.uncommitted === 0 || nowMs - this.#stored.atMs < RUNS_EVERY_MS;
     if (offset <= this.committed && isEarly) return undefined;
     const note = { owner: this.#owner, last: this.position.last, runs: this.offsets.doneRuns() };
-    const metadata = encodeNote(offset, note, this.session.noteBytes);
+    const metadata = encodeNote(offset, note, noteBytes);
     return { offset, metadata, changes, atMs: nowMs };
   }
 

@@ -61,10 +61,7 @@ async function setUp(options: {
         return { topic, partition, errorCode: 0, offset: options.committed ?? 5, metadata };
       });
     },
-    session: {
-      isInDoubt: () => session.isInDoubt,
-      noteBytes: MOST_NOTE_BYTES,
-    },
+    session: { isInDoubt: () => session.isInDoubt },
     mayRead: () => session.mayRead,
     onReadable: () => undefined,
     lookForLeaders: () => looksForLeaders++,

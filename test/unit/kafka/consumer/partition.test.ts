@@ -8,12 +8,8 @@ import { Partition } from '../../../../shared/kafka/consumer/partition';
 /** Returns a partition from offset 0 on, with its first records taken, and its session. */
 function taken(count: number) {
   let isInDoubt = false;
-  const session = {
-    isInDoubt: () => isInDoubt,
-    noteBytes: MOST_NOTE_BYTES,
-  };
   const doubt = (is: boolean) => (isInDoubt = is);
-  const partition = new Partition('webhooks', 3, 0, '', session);
+  const partition = new Partition('webhooks', 3, 0, '', { isInDoubt: () => isInDoubt });
   partition.position.compare(undefined);
   const records = Array.from({ length: count }, (_, offset) => {
     partition.offsets.take(offset);
@@ -61,6 +57,12 @@ describe('a partition that is drained', () => {
       ({ offset }) => offset >= partition.committed && heir.offsets.take(offset),
     );
     expect(again).toEqual(apart.filter((record) => !kept.includes(record)));
+  });
+
+  test('a partition takes back no more records than the notes of its member have room for', () => {
+    const { partition, records } = taken(100);
+    partition.commit(Infinity, 40);
+    expect(records.filter(({ release }) => release())).toHaveLength(10);
   });
 
   test.each<[string, (set: ReturnType<typeof taken>) => void]>([
