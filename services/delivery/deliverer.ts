@@ -255,8 +255,9 @@ export class Deliverer {
   #record(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
     const { producer, divertProducer = producer } = this.options;
     if (nextTopic(disposition) !== undefined) {
-      const isVoid = () => inHand.record.isInDoubt;
-      for (const record of records) record.isVoid = isVoid;
+      // Once one is withdrawn, so are the others: the step is taken again.
+      let isVoid = false;
+      for (const record of records) record.isVoid = () => (isVoid ||= inHand.record.isInDoubt);
     }
     this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
       () => this.#recorded(inHand, disposition),

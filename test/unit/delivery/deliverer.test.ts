@@ -968,6 +968,22 @@ describe('a process that lost its session', () => {
     const events = written.flatMap(({ value }) => readEvents(String(value)));
     expect(events.map(({ delivery }) => delivery)).toEqual(['dlv_3']);
   });
+
+  test('once one record of a step is withdrawn, so are its others, also if nobody else owns it', async () => {
+    story = new Story(['/a']);
+    story.answers = () => 404;
+    const areVoid: (boolean | undefined)[] = [];
+    story.producer.behave = (records) => {
+      story.inDoubt = true;
+      areVoid.push(records[0]?.isVoid?.());
+      story.inDoubt = false;
+      areVoid.push(...records.map((record) => record.isVoid?.()));
+      return Promise.reject(new AppError('withdrawn', 'void', true));
+    };
+    await story.take();
+    expect(areVoid).toEqual([true, true, true, true]);
+    expect([story.released, story.done]).toEqual([[0], []]);
+  });
 });
 
 describe('a process that is stopping', () => {
