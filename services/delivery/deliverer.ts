@@ -256,8 +256,9 @@ export class Deliverer {
     const { producer, divertProducer = producer } = this.options;
     if (nextTopic(disposition) !== undefined) {
       // Once one is withdrawn, so are the others: the step is taken again.
-      let isVoid = false;
-      for (const record of records) record.isVoid = () => (isVoid ||= inHand.record.isInDoubt);
+      let isStepVoid = false;
+      const isVoid = () => (isStepVoid ||= inHand.record.isInDoubt);
+      for (const record of records) record.isVoid = isVoid;
     }
     this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
       () => this.#recorded(inHand, disposition),
