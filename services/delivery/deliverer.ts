@@ -28,12 +28,7 @@ import { isOlderCall } from './decisions/deletion';
 import { AttemptLog } from './telemetry/attempt-log';
 import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
-import {
-  nextTopic,
-  recordsOf,
-  refusedRecords,
-  type Disposition,
-} from './decisions/disposition';
+import { nextTopic, recordsOf, refusedRecords, type Disposition } from './decisions/disposition';
 import { shownRecovery } from './recoveries';
 import { urlDisabledRecord } from './decisions/side-events';
 import { isPlainSuccess, SuccessRows } from './success-rows';

@@ -132,7 +132,9 @@ export async function openProcesses(given: {
           const committed = new Map(
             group!.partitions.map(({ partition, offset }) => [partition, offset]),
           );
-          expect(committed).toEqual(new Map(offsets.map(({ partition, high }) => [partition, high])));
+          expect(committed).toEqual(
+            new Map(offsets.map(({ partition, high }) => [partition, high])),
+          );
         },
         { deadlineMs: 180_000 },
       );

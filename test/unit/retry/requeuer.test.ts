@@ -195,29 +195,32 @@ test('a record that cannot be read, and that Kafka refuses for good, ends dead w
 test.each([
   ['that cannot be read', { format: '9', delivery: 'dlv_a' }],
   ['of a delivery', encodeDelivery(aDelivery({ id: 'dlv_a' }))],
-])('a record %s that Kafka refuses in every form is gone, and the log says so', async (_, headers) => {
-  const producer = recordingProducer();
-  producer.behave = () => Promise.reject(new AppError('kafka_refused', 'too large', false));
-  const log = createLog('test', 'silent');
-  const errors = jest.spyOn(log, 'error');
-  const returner = new Requeuer({ ...parts, producer, log });
-  const done = jest.fn();
-  const defer = jest.fn();
-  returner.onRecord({ ...due(1, headers, done), defer });
-  await new Promise(setImmediate);
-  expect([done.mock.calls.length, defer.mock.calls.length]).toEqual([1, 0]);
-  expect(errors.mock.calls).toEqual([
-    [
-      {
-        topic: 'webhooks.retry.10s',
-        partition: 3,
-        offset: 1,
-        delivery: 'dlv_a',
-      },
-      'delivery.lost',
-    ],
-  ]);
-});
+])(
+  'a record %s that Kafka refuses in every form is gone, and the log says so',
+  async (_, headers) => {
+    const producer = recordingProducer();
+    producer.behave = () => Promise.reject(new AppError('kafka_refused', 'too large', false));
+    const log = createLog('test', 'silent');
+    const errors = jest.spyOn(log, 'error');
+    const returner = new Requeuer({ ...parts, producer, log });
+    const done = jest.fn();
+    const defer = jest.fn();
+    returner.onRecord({ ...due(1, headers, done), defer });
+    await new Promise(setImmediate);
+    expect([done.mock.calls.length, defer.mock.calls.length]).toEqual([1, 0]);
+    expect(errors.mock.calls).toEqual([
+      [
+        {
+          topic: 'webhooks.retry.10s',
+          partition: 3,
+          offset: 1,
+          delivery: 'dlv_a',
+        },
+        'delivery.lost',
+      ],
+    ]);
+  },
+);
 
 test('a record whose end a stopping producer does not take stays in its tier', async () => {
   const producer = recordingProducer();

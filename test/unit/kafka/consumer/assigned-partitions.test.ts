@@ -310,10 +310,7 @@ describe('a fetch that finds no record', () => {
       cutAt: () => 2,
     });
     await assigned.goOnInRange(ID, partition);
-    expect([cut, partition.position.next]).toEqual([
-      [{ offsets: 3, from: 2 }],
-      2,
-    ]);
+    expect([cut, partition.position.next]).toEqual([[{ offsets: 3, from: 2 }], 2]);
   });
 
   test('at the end of a log that has lost the last record finds a cut', async () => {
@@ -323,10 +320,7 @@ describe('a fetch that finds no record', () => {
     });
     // The record at offset 4 was read.
     await assigned.goOnInRange(ID, partition);
-    expect([cut, partition.position.next]).toEqual([
-      [{ offsets: 4, from: 1 }],
-      1,
-    ]);
+    expect([cut, partition.position.next]).toEqual([[{ offsets: 4, from: 1 }], 1]);
   });
 
   test('at the end of a log that is whole asks again', async () => {
