@@ -16,5 +16,5 @@ runService('audiences', async (service) => {
   const assembled = assembleAudiences({ settings, kafka, config, deletions, log, onFatal });
   audiences = assembled;
   await assembled.start();
-  onStop((leftMs) => assembled.stop(leftMs - 1_000));
+  onStop((deadlineMs) => assembled.stop(deadlineMs - 1_000));
 });

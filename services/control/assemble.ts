@@ -354,10 +354,10 @@ export async function startControl({
     maxConnections: settings.WAYPOST_CONTROL_CONNECTIONS,
   });
   const port = await listen(server, settings.WAYPOST_CONTROL_PORT, settings.WAYPOST_HOST);
-  onStop(async (leftMs) => {
+  onStop(async (deadlineMs) => {
     control.stopStreams();
-    await closeServer(server, leftMs / 2);
-    await control.stop(leftMs / 3);
+    await closeServer(server, deadlineMs / 2);
+    await control.stop(deadlineMs / 3);
     await history.stop();
   });
   state.isReady = true;

@@ -3,6 +3,7 @@ import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { TOO_LARGE } from '../../shared/model/reasons';
 import { type RecoveredReason } from '../../shared/model/recall';
 import { createStepDedup } from '../../shared/model/dedup-window';
+import { unreadableLetter } from '../../shared/render/unreadable';
 import { isRefused, isWithdrawn, messageOf, newerFormat } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import {
@@ -27,13 +28,7 @@ import { isOlderCall } from './decisions/deletion';
 import { AttemptLog } from './telemetry/attempt-log';
 import { Attempt } from './attempt';
 import { AttemptContext, type AttemptOptions, type OpenDelivery, sizeOf } from './attempt-context';
-import {
-  nextTopic,
-  recordsOf,
-  refusedRecords,
-  unreadableRecord,
-  type Disposition,
-} from './decisions/disposition';
+import { nextTopic, recordsOf, refusedRecords, type Disposition } from './decisions/disposition';
 import { shownRecovery } from './recoveries';
 import { urlDisabledRecord } from './decisions/side-events';
 import { isPlainSuccess, SuccessRows } from './success-rows';
@@ -248,13 +243,18 @@ export class Deliverer {
   }
 
   /**
-   * Writes the records of a step. The record of the next step is not written once another process
-   * may own the delivery, which then takes this step again: this process may have stood still.
+   * Writes the records of a step. If the delivery goes on or ends here undelivered, none is written
+   * once another process may own it, which then takes this step again, and may end it otherwise:
+   * this process may have stood still.
    */
   #record(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
     const { producer, divertProducer = producer } = this.options;
-    const next = records.find(({ topic }) => topic === nextTopic(disposition));
-    if (next) next.isVoid = () => inHand.record.isInDoubt;
+    if (nextTopic(disposition) !== undefined) {
+      // Once one is withdrawn, so are the others: the step is taken again.
+      let isStepVoid = false;
+      const isVoid = () => (isStepVoid ||= inHand.record.isInDoubt);
+      for (const record of records) record.isVoid = isVoid;
+    }
     this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
       () => this.#recorded(inHand, disposition),
       (error: unknown) => {
@@ -275,11 +275,25 @@ export class Deliverer {
   /** Ends a delivery whose next record Kafka refuses for good, so that it holds up no commit. */
   #endRefused(inHand: OpenDelivery, refused: Disposition): void {
     const dead: Disposition = { kind: 'dead', reason: TOO_LARGE };
-    this.#append(refusedRecords(inHand, refused, this.#nowMs())).then(
-      () => this.#recorded(inHand, dead),
-      // Kafka refuses even this, or the producer stops: the record stays open.
-      () => undefined,
-    );
+    const { record, delivery } = inHand;
+    this.#append(refusedRecords(inHand, refused, this.#nowMs()))
+      .catch((error: unknown) => this.#lose(error, record, delivery.id))
+      .then(
+        () => this.#recorded(inHand, dead),
+        // The producer stops: the record stays open.
+        () => undefined,
+      );
+  }
+
+  /**
+   * Tells of a delivery whose dead letter Kafka refuses for good, even without a body: its record
+   * would hold up its partition for ever.
+   * @throws another error
+   */
+  #lose(error: unknown, record: OpenRecord, delivery: string | undefined): void {
+    if (!isRefused(error)) throw error;
+    const { topic, partition, offset } = record;
+    this.options.log.error({ topic, partition, offset, delivery }, 'delivery.lost');
   }
 
   /** Kafka has acknowledged the records of a step. */
@@ -303,15 +317,23 @@ export class Deliverer {
     const { topic, partition, offset } = record;
     this.options.log.error({ topic, partition, offset, reason: why }, 'delivery.unreadable');
     telemetry.recordUnreadable();
-    const letter = unreadableRecord(record, why);
+    const headers = record.headers as Record<string, string>;
+    const copy = {
+      key: record.key?.toString() ?? null,
+      value: Buffer.from(record.value ?? ''),
+      headers,
+    };
+    const letter = unreadableLetter(copy, why);
     const withoutBody = { ...letter, value: '' };
     this.#append([letter])
       .catch((error: unknown) => {
         if (!isRefused(error)) throw error;
         return this.#append([withoutBody]);
       })
+      .catch((error: unknown) => this.#lose(error, record, headers.delivery))
       .then(
         () => record.done(),
+        // The producer stops: the record stays open.
         () => undefined,
       );
   }

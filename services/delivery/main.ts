@@ -140,11 +140,11 @@ runService(
       onRestart: (restart) => deliverer.onRestart(restart),
       onFatal,
     });
-    onStop((leftMs) => {
+    onStop((deadlineMs) => {
       // Requests in flight may take as long as the longest timeout. No other request begins, so
       // requests that outlast their records end within the same time.
       const drainMs = sender.longestTimeoutMs + DRAINED_MS;
-      return consumption.stop(Math.max(drainMs, leftMs - timeoutMs - 2_000));
+      return consumption.stop(Math.max(drainMs, deadlineMs - timeoutMs - 2_000));
     });
   },
   warmUp,

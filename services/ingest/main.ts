@@ -14,7 +14,7 @@ runService('ingest', async ({ settings, limits, log, connect, openConfig, onStop
   const config = await openConfig();
   const budgets = budgetsOf(resourcesOf(limits));
   const producer = await kafka.producer(producerOptions(budgets));
-  onStop((leftMs) => producer.close(leftMs));
+  onStop((deadlineMs) => producer.close(deadlineMs));
   const server = await startIngest({
     config,
     producer,
@@ -30,7 +30,7 @@ runService('ingest', async ({ settings, limits, log, connect, openConfig, onStop
     isReady: () => notReadyReasons(health).length === 0,
     keepAliveMs: settings.WAYPOST_INGEST_KEEP_ALIVE,
   });
-  onStop((leftMs) => server.stop(serverMs(leftMs)));
+  onStop((deadlineMs) => server.stop(serverMs(deadlineMs)));
   observeServer();
   listening = true;
   log.info({ port: server.port, ...budgets }, 'ingest.listening');
@@ -40,6 +40,6 @@ runService('ingest', async ({ settings, limits, log, connect, openConfig, onStop
  * Time for the responses: a response waits for Kafka at most until its own deadline; no client
  * waits after it.
  */
-function serverMs(leftMs: number): number {
-  return Math.min(leftMs / 2, RESPONSE_DEADLINE_MS + 500);
+function serverMs(deadlineMs: number): number {
+  return Math.min(deadlineMs / 2, RESPONSE_DEADLINE_MS + 500);
 }

@@ -66,6 +66,7 @@ export async function startRetry(options: RetryOptions): Promise<void> {
     steadyMs: () => steadyClock.now(),
     onRoom: () => consumption?.resume(),
     pace: new ReturnPace(kafka, () => brokerClock.brokersNow()),
+    log,
   });
   const tiers = new TierReader({
     kafka,
@@ -91,7 +92,7 @@ export async function startRetry(options: RetryOptions): Promise<void> {
     },
   });
   await tiers.start();
-  onStop((leftMs) => tiers.stop(leftMs - LEAVING_MS));
+  onStop((deadlineMs) => tiers.stop(deadlineMs - LEAVING_MS));
   // Stops run in reverse: recalls stop first, so that no copy is under way when the partitions are
   // given up.
   onStop(() => recalls.stop(COPIES_MS));

@@ -4,13 +4,16 @@ import {
   type BatchProducer,
   type DispatchResult,
   type OpenRecord,
+  type OutRecord,
   type Restart,
 } from '../../shared/kafka/port';
 import { clockNote, DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { decodeDelivery, isTime } from '../../shared/model/delivery';
 import { tooLargeRecords } from '../../shared/render/too-large';
+import { unreadableLetter } from '../../shared/render/unreadable';
 import { isRefused } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
+import { type Log } from '../../shared/telemetry/log';
 import { type Recalls } from './recalls';
 import { type ReturnPace } from './return-pace';
 import { countRefused, watchReturn } from './telemetry';
@@ -91,6 +94,7 @@ export class Requeuer {
       pace?: Pick<ReturnPace, 'waitMs'>;
       /** deliveries that leave early */
       recalls: Pick<Recalls, 'check' | 'positions' | 'onRestart'>;
+      log: Log;
     },
   ) {
     this.#room = new Backpressure(
@@ -162,57 +166,71 @@ export class Requeuer {
   }
 
   #return(record: OpenRecord): void {
-    const { producer } = this.options;
-    const value = Buffer.from(record.value ?? '');
-    const headers = record.headers as Record<string, string>;
-    const key = record.key?.toString() ?? null;
+    const copy = {
+      topic: DUE,
+      key: record.key?.toString() ?? null,
+      value: Buffer.from(record.value ?? ''),
+      headers: record.headers as Record<string, string>,
+    };
     const returned = watchReturn(record, -this.#dueInMs(record, tierDelayMs(record.topic) ?? 0));
-    producer.send([{ topic: DUE, key, value, headers }]).then(
+    this.options.producer.send([copy]).then(
       () => {
-        record.done();
         returned();
-        this.#room.resumeAtHalf();
+        this.#finish(record);
       },
       (error: unknown) => {
         // The stopping producer refuses: it stays in its tier.
-        if (!isRefused(error)) return;
-        this.#endRefused(record, headers, key);
+        if (isRefused(error)) this.#endRefused(record, copy);
       },
     );
   }
 
   /**
    * Ends a delivery whose record Kafka refuses for good (the producer logs it), so that it holds up
-   * no commit. A record that cannot be read, or whose end is refused too, stays in its tier for the
-   * next owner of the partition.
+   * no commit: dead without a body. If Kafka refuses that too, only the log tells of it.
    */
-  #endRefused(record: OpenRecord, headers: Record<string, string>, key: string | null): void {
-    const { producer } = this.options;
-    const decoded = decodeDelivery(headers);
-    if (decoded.kind !== 'delivery') {
-      this.#leave(record);
-      return;
-    }
-    const { topic, partition, offset } = record;
-    const ended = tooLargeRecords(
-      decoded.delivery,
-      { topic, partition, offset, key },
-      this.options.clock.now(),
-    );
-    producer.send(ended).then(
-      () => {
-        countRefused();
-        record.done();
-        this.#room.resumeAtHalf();
-      },
-      (error: unknown) => {
-        if (isRefused(error)) this.#leave(record);
-      },
-    );
+  #endRefused(record: OpenRecord, copy: Copy): void {
+    const { producer, clock, log } = this.options;
+    const ended = () => {
+      countRefused();
+      this.#finish(record);
+    };
+    producer.send(endOf(record, copy, clock.now())).then(ended, (error: unknown) => {
+      if (!isRefused(error)) return;
+      const { topic, partition, offset } = record;
+      const { delivery } = copy.headers;
+      log.error({ topic, partition, offset, delivery }, 'delivery.lost');
+      ended();
+    });
   }
 
-  #leave(record: OpenRecord): void {
-    record.defer();
+  #finish(record: OpenRecord): void {
+    record.done();
     this.#room.resumeAtHalf();
   }
+}
+
+/** The copy of a record of a tier. */
+interface Copy {
+  key: string | null;
+  value: Buffer;
+  headers: Record<string, string>;
+}
+
+/** Returns the records that end a delivery, without its body. */
+function endOf(
+  { topic, partition, offset }: OpenRecord,
+  { key, headers }: Copy,
+  nowMs: number,
+): OutRecord[] {
+  const decoded = decodeDelivery(headers);
+  if (decoded.kind === 'delivery') {
+    return tooLargeRecords(decoded.delivery, { topic, partition, offset, key }, nowMs);
+  }
+  const withoutBody = {
+    key,
+    value: '',
+    headers,
+  };
+  return [unreadableLetter(withoutBody, 'Kafka refuses its record')];
 }

@@ -47,7 +47,8 @@ const refused = metrics
     name: 'waypost.retries.refused',
     help:
       'Deliveries that retry gave up, because Kafka refuses their records for good. They are dead ' +
-      'letters of reason `too_large`.',
+      'letters of reason `too_large`. If Kafka refuses those too, the log names them ' +
+      '(`delivery.lost`).',
   })
   .of({});
 for (const action of RECALL_ACTIONS) recalled.of({ action });

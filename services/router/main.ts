@@ -15,5 +15,5 @@ runService('router', async ({ settings, log, onFatal, connect, openConfig, onSto
   const windowMs = settings.WAYPOST_RETRY_WINDOW;
   const started = await startRouter({ kafka, config, producer, windowMs, log, onFatal });
   consumption = started.consumption;
-  onStop((leftMs) => started.consumption.stop(leftMs - 2_000));
+  onStop((deadlineMs) => started.consumption.stop(deadlineMs - 2_000));
 });

@@ -38,7 +38,7 @@ export interface ServiceContext {
   readonly openDeletions: () => Promise<FollowedDeletions>;
   /**
    * Registers a part to be stopped. The part that was opened last stops first, and each has stopped
-   * before the next. `leftMs` is the time for the part and for those that stop after it.
+   * before the next. `deadlineMs` is the time for the part and for those that stop after it.
    */
   readonly onStop: (stop: Stop) => void;
   /**
@@ -48,7 +48,7 @@ export interface ServiceContext {
   readonly stopWithin: (neededMs: () => number) => void;
 }
 
-type Stop = (leftMs: number) => unknown;
+type Stop = (deadlineMs: number) => unknown;
 
 let sharedProcess: HostProcess | undefined;
 

@@ -14,6 +14,8 @@ import { aDelivery } from '../support/factories';
 
 const PARTITIONS = 6;
 const SHARDS = 60;
+/** What delivery reads. */
+const READ = [WEBHOOKS, DUE];
 const DELIVERIES = 8_000;
 const QUEUED = 2_500;
 /** A lane diverts deliveries that would wait for long: with this many endpoints, none does. */
@@ -66,49 +68,11 @@ function deliveries(): OutRecord[] {
   });
 }
 
-/**
- * Waits until this number of members read all partitions. @param except members that must not be
- * the only ones
- */
-async function shared(members: number, except?: ReadonlySet<string>): Promise<Set<string>> {
-  return eventually(
-    async () => {
-      const { view, unread } = await processes.readers('delivery', [WEBHOOKS, DUE]);
-      expect([view?.members.length, unread]).toEqual([members, []]);
-      const ids = new Set(view!.members.map(({ memberId }) => memberId));
-      expect(except && [...ids].every((id) => except.has(id))).not.toBe(true);
-      return ids;
-    },
-    { deadlineMs: 120_000 },
-  );
-}
-
-/** Waits until the group has committed every record. */
-async function finished(): Promise<void> {
-  const { admin, prefix } = processes;
-  await eventually(
-    async () => {
-      const ends = new Map(
-        (await admin.fetchTopicOffsets(prefix + WEBHOOKS)).map((end) => [end.partition, end.high]),
-      );
-      const [group] = await admin.fetchOffsets({
-        groupId: `${prefix}waypost-delivery`,
-        topics: [prefix + WEBHOOKS],
-      });
-      const committed = new Map(
-        group!.partitions.map(({ partition, offset }) => [partition, offset]),
-      );
-      expect(committed).toEqual(ends);
-    },
-    { deadlineMs: 180_000 },
-  );
-}
-
 test('delivery frozen beyond its session repeats requests in flight, not its queue', async () => {
   const { producer, sink } = processes;
   await producer.send(DESTINATIONS.map((id) => destinationAt(processes, id, '/hook')));
   const [frozen, other] = await Promise.all([start('delivery'), start('delivery'), start('retry')]);
-  const before = await shared(2);
+  const before = await processes.shared('delivery', READ, 2);
   let unanswered = 0;
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -142,15 +106,15 @@ test('delivery frozen beyond its session repeats requests in flight, not its que
   // quick again.
   release();
   try {
-    await shared(1);
+    await processes.shared('delivery', READ, 1);
   } finally {
     process.kill(frozen.pid, 'SIGCONT');
   }
-  await shared(2, before);
+  await processes.shared('delivery', READ, 2, before);
   await eventually(() => expect(sink.deliveries('/hook').distinct).toBe(DELIVERIES), {
     deadlineMs: 180_000,
   });
-  await finished();
+  await processes.allCommitted('delivery', WEBHOOKS);
   await eventually(async () => {
     expect([
       await frozen.metric('waypost_lanes_queued'),

@@ -390,6 +390,7 @@ test('after an unclean election what is written then is read, and what was lost 
     // When only that broker is left, it leads.
     await brokers.killFirst();
     await brokers.startThird();
+    await brokers.electThird(`unclean.${MESSAGES}`, 0);
     await write('after', 50);
     expect(cuts).toEqual([20]);
     await tail.stop();

@@ -16,6 +16,7 @@ import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kaf
 import { CONFIG } from '../../shared/kafka/topics';
 import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
+import { eventually } from './eventually';
 import { freePorts } from './free-port';
 import { type Service, startService } from './service';
 import { type Sink, startSink } from '../../tools/harness/sink';
@@ -41,6 +42,19 @@ export interface Processes {
     name: ServiceName,
     topics: readonly string[],
   ): Promise<{ view: GroupView | undefined; unread: unknown[] }>;
+  /**
+   * Waits until this number of members read all partitions of these topics.
+   * @param except members that must not be the only ones
+   * @returns their ids
+   */
+  shared(
+    name: ServiceName,
+    topics: readonly string[],
+    members: number,
+    except?: ReadonlySet<string>,
+  ): Promise<Set<string>>;
+  /** Waits until the group of a service has committed every record of a topic. */
+  allCommitted(name: ServiceName, topic: string): Promise<void>;
   /** Kills all services. */
   close(): Promise<void>;
 }
@@ -75,6 +89,11 @@ export async function openProcesses(given: {
   await admin.connect();
   const sink = await startSink();
   const running: Service[] = [];
+  const readers: Processes['readers'] = async (name, topics) => {
+    const view = await describeGroup(admin, `${prefix}waypost-${name}`);
+    const counts = new Map(topics.map((topic) => [prefix + topic, given.partitions]));
+    return { view, unread: view ? unreadPlaces(view, counts) : [] };
+  };
   return {
     env,
     prefix,
@@ -91,10 +110,34 @@ export async function openProcesses(given: {
       running.push(service);
       return { ...service, port: String(port) };
     },
-    async readers(name, topics) {
-      const view = await describeGroup(admin, `${prefix}waypost-${name}`);
-      const counts = new Map(topics.map((topic) => [prefix + topic, given.partitions]));
-      return { view, unread: view ? unreadPlaces(view, counts) : [] };
+    readers,
+    shared(name, topics, members, except) {
+      return eventually(
+        async () => {
+          const { view, unread } = await readers(name, topics);
+          expect([view?.members.length, unread]).toEqual([members, []]);
+          const ids = new Set(view!.members.map(({ memberId }) => memberId));
+          expect(except && [...ids].every((id) => except.has(id))).not.toBe(true);
+          return ids;
+        },
+        { deadlineMs: 120_000 },
+      );
+    },
+    async allCommitted(name, topic) {
+      const groupId = `${prefix}waypost-${name}`;
+      await eventually(
+        async () => {
+          const offsets = await admin.fetchTopicOffsets(prefix + topic);
+          const [group] = await admin.fetchOffsets({ groupId, topics: [prefix + topic] });
+          const committed = new Map(
+            group!.partitions.map(({ partition, offset }) => [partition, offset]),
+          );
+          expect(committed).toEqual(
+            new Map(offsets.map(({ partition, high }) => [partition, high])),
+          );
+        },
+        { deadlineMs: 180_000 },
+      );
     },
     async close() {
       await Promise.all(running.map((service) => service.kill()));

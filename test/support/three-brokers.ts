@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
+import { Brokers } from '../../shared/kafka/client/brokers';
 import { kafkajsClient } from '../../shared/kafka/client/patches';
+import { type Write } from '../../shared/kafka/client/wire';
 import { type Node, startCluster } from '../../tools/chaos/cluster';
 import { eventually } from './eventually';
 
@@ -22,21 +24,30 @@ export interface ThreeBrokers {
   stopThird(partitions: readonly [topic: string, partition: number][]): Promise<void>;
   startThird(): Promise<void>;
   killFirst(): Promise<void>;
+  /**
+   * Waits until the third broker leads a partition, in sync or not. Controllers before Kafka 4 elect
+   * one that is not in sync only if an operator asks for it.
+   */
+  electThird(topic: string, partition: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Three brokers on two cores answer late. */
 const SEEN_MS = 120_000;
+const ELECT_LEADERS = { key: 43, version: 1 };
+const UNCLEAN = 1;
+const ELECTION_MS = 5_000;
 
 export async function startThreeBrokers(): Promise<ThreeBrokers> {
   const dir = mkdtempSync(join(tmpdir(), 'waypost-brokers-'));
   const cluster = await startCluster(dir, 3);
   const { brokers } = cluster;
-  const admin = kafkajsClient({
+  const client = kafkajsClient({
     clientId: 'test',
     brokers: brokers.split(','),
     logLevel: logLevel.NOTHING,
-  }).admin();
+  });
+  const admin = client.admin();
   await admin.connect();
   // One broker may answer before the others have registered, and then refuses to place replicas on
   // them.
@@ -48,10 +59,12 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
     process.kill(node.pid!, signal);
     await eventually(() => expect(node.pid).toBeUndefined(), { deadlineMs: SEEN_MS });
   };
-  const isrOf = async ([topic, partition]: readonly [topic: string, partition: number]) => {
+  const stateOf = async (topic: string, partition: number) => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    return topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)?.isr ?? [];
+    return topics[0]?.partitions.find(({ partitionId }) => partitionId === partition);
   };
+  const isrOf = async ([topic, partition]: readonly [topic: string, partition: number]) =>
+    (await stateOf(topic, partition))?.isr ?? [];
   return {
     brokers,
     admin,
@@ -85,10 +98,37 @@ export async function startThreeBrokers(): Promise<ThreeBrokers> {
     },
     startThird: () => third.start(),
     killFirst: () => end(first, 'SIGKILL'),
+    electThird: (topic, partition) =>
+      eventually(
+        async () => {
+          await elect(new Brokers(client, topic), topic, partition);
+          expect((await stateOf(topic, partition))?.leader).toBe(3);
+        },
+        { deadlineMs: SEEN_MS },
+      ),
     close: async () => {
       await admin.disconnect();
       await cluster.stop();
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** Asks the third broker for an unclean election of a leader. */
+async function elect(brokers: Brokers, topic: string, partition: number): Promise<void> {
+  const write: Write = (to) => {
+    to.int8(UNCLEAN);
+    to.array([topic], (name) => {
+      to.string(name);
+      to.array([partition], (number) => to.int32(number));
+    });
+    to.int32(ELECTION_MS);
+  };
+  await brokers.connect();
+  try {
+    const wire = await brokers.wireTo(3, 0);
+    await wire.call(ELECT_LEADERS, write, 2 * ELECTION_MS);
+  } finally {
+    await brokers.disconnect();
+  }
 }

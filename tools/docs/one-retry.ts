@@ -12,6 +12,7 @@ import { type OpenRecord, type OutRecord } from '../../shared/kafka/port';
 import { DUE } from '../../shared/kafka/topics';
 import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { SteadyClock } from '../../shared/runtime/steady-clock';
+import { createLog } from '../../shared/telemetry/log';
 
 /**
  * One retry of a minute, with clocks that are wrong: the real decisions of delivery, the real
@@ -186,6 +187,7 @@ class World {
         positions,
         onRestart: () => undefined,
       },
+      log: createLog('docs', 'silent'),
     });
   }
 

@@ -47,6 +47,7 @@ export class RetryProcess {
       clock: time.brokerClock,
       steadyMs: () => time.steadyMs(),
       onRoom: () => this.#reader.resume(),
+      log: createLog('simulator', 'silent'),
     });
     this.#reader = new Reader(time, (record) => this.#take(record));
     recalls.start();

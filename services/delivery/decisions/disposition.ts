@@ -16,7 +16,7 @@ import { tooLargeRecords } from '../../../shared/render/too-large';
 import { isoTime } from '../../../shared/model/time';
 import { isRequested, nextTry, type NotTried, type Timing } from './admission';
 import { attemptsRecord, DEAD, tierTopic } from '../../../shared/kafka/topics';
-import { type InRecord, type OutRecord } from '../../../shared/kafka/port';
+import { type OutRecord } from '../../../shared/kafka/port';
 
 /** Decides the disposition of a step of a delivery, and derives its records. Pure. */
 
@@ -232,20 +232,6 @@ export function refusedRecords(
   const { topic, partition, offset } = record;
   const ended = attempt ? afterAttempt(delivery, attempt) : delivery;
   return tooLargeRecords(ended, { topic, partition, offset, key }, nowMs);
-}
-
-/**
- * Sends an unreadable record to the dead letters unchanged, with the reason, so that it holds up no
- * other.
- */
-export function unreadableRecord(from: InRecord, why: string): OutRecord {
-  const reason: DeadReason = 'unreadable';
-  return {
-    topic: DEAD,
-    key: from.key?.toString() ?? null,
-    value: Buffer.from(from.value ?? ''),
-    headers: { ...(from.headers as Record<string, string>), reason, error: why },
-  };
 }
 
 /**

@@ -135,12 +135,9 @@ export class AssignedPartitions {
       this.parts.leaders.endOfKnown(place, position.last),
     );
     if (end === undefined) return;
-    const begun = partition.cutAt(end);
-    if (!partition.isReading) begun.change('stop');
-    partition.change('replace');
-    this.partitions.set(id, begun);
+    partition.cutAt(end);
     this.parts.onRevoking?.();
-    this.parts.onCut(begun, { offsets: position.cutOff(end), from: end });
+    this.parts.onCut(partition, { offsets: position.cutOff(end), from: end });
   }
 
   /** A fetch found no record in its place: retention has deleted it, or the log was cut. */

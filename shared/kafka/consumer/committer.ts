@@ -1,5 +1,6 @@
 import { messageOf } from '../../runtime/errors';
 import { type Log } from '../../telemetry/log';
+import { MOST_NOTE_BYTES } from './commit-note';
 import { type Commit, type Partition } from './partition';
 
 /** A commit of a partition. */
@@ -14,6 +15,11 @@ export interface DueCommit {
  */
 const FEW_RECORDS = 25;
 const FEW_EVERY_MS = 300;
+/**
+ * Limit of the notes in a request, half of the 1 MB that brokers take by default
+ * (`message.max.bytes`): they store a request as one batch, or refuse it as a whole.
+ */
+const MOST_REQUEST_BYTES = 512 * 1024;
 
 /**
  * Commits changed offsets, one request at a time. The next request repeats the offsets of a failed
@@ -27,6 +33,8 @@ export class Committer {
   #sentAt = -Infinity;
   /** the last request failed */
   #isFailing = false;
+  /** most bytes of a note that the broker takes, as far as is known */
+  #noteBytes = MOST_NOTE_BYTES;
 
   constructor(
     private readonly options: {
@@ -50,11 +58,8 @@ export class Committer {
     this.#rounds++;
     this.#running = this.#running.then(async () => {
       const partitions = [...this.options.partitions()];
-      const commits: DueCommit[] = [];
-      for (const partition of this.#isDue(partitions, nowMs) ? partitions : []) {
-        const commit = partition.commit(nowMs);
-        if (commit) commits.push({ partition, commit });
-      }
+      const isDue = this.#isDue(partitions, nowMs);
+      const commits = isDue ? dueCommits(partitions, nowMs, this.#noteBytes) : [];
       if (commits.length > 0) {
         if (nowMs < Infinity) this.#sentAt = nowMs;
         await this.#send(commits);
@@ -63,6 +68,14 @@ export class Committer {
       this.#rounds--;
     });
     return this.#running;
+  }
+
+  /**
+   * Shortens all notes, because the broker has refused one: their limit is one of its settings
+   * (`offset.metadata.max.bytes`).
+   */
+  shortenNotes(): void {
+    this.#noteBytes = Math.floor(this.#noteBytes / 2);
   }
 
   #isDue(partitions: readonly Partition[], nowMs: number): boolean {
@@ -89,5 +102,27 @@ export class Committer {
       );
       this.#isFailing = true;
     }
+  }
+}
+
+/**
+ * Returns the commits that are due. Their notes are shortened by half until a request has room for
+ * all of them: hundreds of partitions can have notes of 4 KB.
+ */
+export function dueCommits(
+  partitions: readonly Partition[],
+  nowMs: number,
+  mostNoteBytes = MOST_NOTE_BYTES,
+): DueCommit[] {
+  for (let noteBytes = mostNoteBytes; ; noteBytes = Math.floor(noteBytes / 2)) {
+    const commits: DueCommit[] = [];
+    let bytes = 0;
+    for (const partition of partitions) {
+      const commit = partition.commit(nowMs, noteBytes);
+      if (!commit) continue;
+      commits.push({ partition, commit });
+      bytes += commit.metadata.length;
+    }
+    if (bytes <= MOST_REQUEST_BYTES) return commits;
   }
 }

@@ -21,7 +21,6 @@ import { type RecordPlace } from '../scan';
 import { COMPACTED } from '../topics';
 import { AssignedPartitions } from './assigned-partitions';
 import { type ConsumerBrokers } from './brokers';
-import { MOST_NOTE_BYTES } from './commit-note';
 import { Committer, type DueCommit } from './committer';
 import { Dispatcher } from './dispatcher';
 import { Fetcher } from './fetcher';
@@ -34,7 +33,7 @@ import {
   SESSION_MS,
   topicPartitionsOf,
 } from './membership';
-import { idOf, type Partition, placeOf, type Session, type TopicPartition } from './partition';
+import { idOf, type Partition, placeOf, type TopicPartition } from './partition';
 
 /**
  * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats
@@ -92,10 +91,6 @@ export class KafkaConsumption implements Consumption {
   /** full names */
   readonly #topics: readonly string[];
   readonly #membership = new Membership();
-  readonly #session: Session = {
-    isInDoubt: () => this.#noteDoubt(),
-    noteBytes: MOST_NOTE_BYTES,
-  };
   readonly #leaders: Leaders;
   readonly #search: LeaderSearch;
   readonly #member: Member;
@@ -150,7 +145,7 @@ export class KafkaConsumption implements Consumption {
       leaders: this.#leaders,
       prefix,
       readCommitted: (places) => this.#readCommitted(places),
-      session: this.#session,
+      session: { isInDoubt: () => this.#noteDoubt() },
       mayRead: () => this.joined && !this.#stopping,
       onReadable: () => this.#fetcher.wake(),
       lookForLeaders: () => this.#search.look(),
@@ -427,10 +422,7 @@ export class KafkaConsumption implements Consumption {
     // A coordinator that has just started may not know a topic yet, so that metadata decides.
     if ([...refused.values()].includes(ERROR.unknownTopic)) this.#search.look();
     const errorOf = (partition: Partition) => refused.get(idOf(placeOf(partition, prefix)));
-    // The limit of all partitions is one setting of the broker.
-    if ([...refused.values()].includes(ERROR.metadataTooLarge)) {
-      this.#session.noteBytes = Math.floor(this.#session.noteBytes / 2);
-    }
+    if ([...refused.values()].includes(ERROR.metadataTooLarge)) this.#committer.shortenNotes();
     const settled = due.filter(({ partition }) => {
       const errorCode = errorOf(partition);
       if (errorCode !== ERROR.unknownTopic || partition.isReading) return errorCode === undefined;

@@ -93,8 +93,8 @@ export class Membership {
   }
 
   /**
-   * Returns the part of an assignment to read now: after a pause of the broker, others may return
-   * to their partitions.
+   * Returns the part of an assignment to read now: nothing if this member leaves; and after a pause
+   * of the broker, others may return to their partitions.
    */
   accept(places: ReadonlyMap<string, TopicPartition>): ReadonlyMap<string, TopicPartition> {
     const now = performance.now();
@@ -106,6 +106,8 @@ export class Membership {
       this.#returns = undefined;
     }
     this.#heardAt = now;
+    // A round that began before this member leaves may end afterwards.
+    if (this.leaving) return new Map();
     const returns = this.#returns;
     if (!returns) return places;
     const taken = new Map([...places].filter(([id]) => returns.had.has(id)));

@@ -146,6 +146,21 @@ export class OffsetTracker {
     return before - this.#released;
   }
 
+  /** Forgets the records from an offset on: they were cut off the log. It may hold others there. */
+  cutAt(end: number): void {
+    for (let offset = Math.max(end, this.#committable); offset < this.#next; offset++) {
+      const state = this.#state(offset);
+      if (state === OPEN) this.#open--;
+      if (state === RELEASED) this.#released--;
+    }
+    this.#committable = Math.min(this.#committable, end);
+    this.#next = Math.min(this.#next, end);
+    this.#reclaimed = undefined;
+    for (const offset of this.#doneBefore) if (offset >= end) this.#doneBefore.delete(offset);
+    // The last commit may tell of them.
+    this.#changes++;
+  }
+
   /**
    * Opens a record. @returns false if it must be skipped: it was taken before, or an earlier owner
    * has done it

@@ -6,29 +6,24 @@
  * - `stopped`: this member owns it and starts no records: it moves to another member, the session is
  *   in doubt, or this process stops
  * - `lost`: the session in which this member owned it has ended, so that another one may own it
- * - `replaced`: its log was cut, and another `Partition` goes on in its place: nobody reads its
- *   records again
  */
-export type Ownership = 'reading' | 'stopped' | 'lost' | 'replaced';
+export type Ownership = 'reading' | 'stopped' | 'lost';
 
-export type OwnershipChange = 'stop' | 'goOn' | 'lose' | 'takeBack' | 'replace';
+export type OwnershipChange = 'stop' | 'goOn' | 'lose' | 'takeBack';
 
 const NEXT: Readonly<Record<Ownership, Partial<Record<OwnershipChange, Ownership>>>> = {
   reading: {
     stop: 'stopped',
     lose: 'lost',
-    replace: 'replaced',
   },
   stopped: {
     goOn: 'reading',
     lose: 'lost',
-    replace: 'replaced',
   },
   // It is read again only after it was taken back.
   lost: {
     takeBack: 'stopped',
   },
-  replaced: {},
 };
 
 /** Returns the ownership after a change. A change that has no meaning changes nothing. */

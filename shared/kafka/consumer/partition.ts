@@ -34,19 +34,14 @@ export interface Commit {
   atMs: number;
 }
 
-/** What all partitions of a member share. */
+/** The session of a member, with all its partitions. */
 export interface Session {
-  /** returns whether other members may own its partitions */
+  /** returns whether other members may own them */
   isInDoubt(): boolean;
-  /** most bytes of a commit note that the broker takes, as far as is known */
-  noteBytes: number;
 }
 
 /** For a reader that is no member of a group: nobody takes its partitions. */
-const NO_SESSION: Session = {
-  isInDoubt: () => false,
-  noteBytes: MOST_NOTE_BYTES,
-};
+const NO_SESSION: Session = { isInDoubt: () => false };
 
 /**
  * Holds one partition while this process owns it: its ownership, its position, its offset tracker,
@@ -68,12 +63,16 @@ export class Partition {
   /** It takes no new records, because a deferred one is too far behind. */
   full = false;
   /** tells the commits of this owner from others: an answer may not come although Kafka stored one */
-  #owner = 1 + randomBytes(4).readUInt32BE();
+  readonly #owner = 1 + randomBytes(4).readUInt32BE();
   /** the last commit that was acknowledged, or the one at which it starts */
   #stored: Commit;
+  /** room of a note in the last commit of the member */
+  #noteBytes = MOST_NOTE_BYTES;
   /** unfinished fetches: the first offset of each, and the append time of that record */
   #fetches: { offset: number; atMs: number }[] = [];
-  offsets: OffsetTracker;
+  /** for each cut of its log: offset of the first record that was cut off */
+  readonly #cuts: number[] = [];
+  readonly offsets: OffsetTracker;
   position: Position;
 
   /**
@@ -101,30 +100,32 @@ export class Partition {
   }
 
   /**
-   * Returns this partition as it goes on after its log was cut.
-   * @param end offset of the first record that another one may have replaced; what is known of the
-   *   records below it still holds
+   * Goes on after its log was cut. What is known of the records below the cut still holds, also of
+   * those in flight.
+   * @param end offset of the first record that another one may have replaced
    */
-  cutAt(end: number): Partition {
-    const { committable } = this.offsets;
-    const runs: number[] = [];
-    let at = committable;
-    for (const length of this.offsets.doneRuns()) {
-      if (at >= end) break;
-      runs.push(Math.min(length, end - at));
-      at += length;
-    }
-    const start = Math.min(end, committable);
-    const partition = new Partition(this.topic, this.number, start, '', this.session);
-    // What is stored is still of this owner, also after a lost session, and is to be replaced.
-    partition.#owner = this.#owner;
-    partition.#stored = { ...this.#stored, changes: -1, atMs: -Infinity };
-    partition.offsets = new OffsetTracker(start, runs);
+  cutAt(end: number): void {
+    this.#cuts.push(end);
+    this.discardBuffered();
+    this.offsets.cutAt(end);
+    this.#fetches = this.#fetches.filter(({ offset }) => offset < end);
     // The comparison is at the cut, also if older records are read again: a second cut may come
     // first, below records that count as done.
-    partition.position = Position.afterCut(end, this.position.last);
-    partition.position.goBack(start);
-    return partition;
+    this.position = Position.afterCut(end, this.position.last);
+    this.position.goBack(this.offsets.readFrom);
+  }
+
+  /** Number of times that its log was cut. */
+  get cuts(): number {
+    return this.#cuts.length;
+  }
+
+  /**
+   * Returns whether a record was cut off the log.
+   * @param cutsBefore `cuts` when it was read: another record may have its offset since
+   */
+  isCutOff(offset: number, cutsBefore: number): boolean {
+    return this.#cuts.some((end, i) => i >= cutsBefore && offset >= end);
   }
 
   /** the last committed offset; negative without a commit */
@@ -213,7 +214,6 @@ export class Partition {
 
   /** True if another member may own it. */
   get isInDoubt(): boolean {
-    if (this.#ownership === 'replaced') return false;
     return this.#ownership === 'lost' || this.session.isInDoubt();
   }
 
@@ -237,9 +237,8 @@ export class Partition {
    *   next owner depends on it
    */
   release(offset: number): boolean {
-    const isNoted = this.#ownership !== 'replaced' && !this.isInDoubt;
-    const mostReleased = this.session.noteBytes / RELEASED_BYTES;
-    if (isNoted && this.offsets.released >= mostReleased) return false;
+    const mostReleased = this.#noteBytes / RELEASED_BYTES;
+    if (!this.isInDoubt && this.offsets.released >= mostReleased) return false;
     this.offsets.release(offset);
     return true;
   }
@@ -247,15 +246,17 @@ export class Partition {
   /**
    * Returns what to commit; undefined without a change, or if only metadata has changed since a
    * recent commit.
+   * @param noteBytes most bytes of its note
    */
-  commit(nowMs: number): Commit | undefined {
+  commit(nowMs: number, noteBytes = MOST_NOTE_BYTES): Commit | undefined {
+    this.#noteBytes = noteBytes;
     // The name of the record before it follows with the next fetch.
     if (!this.position.isNamed && this.isReading) return undefined;
     const { committable: offset, changes } = this.offsets;
     const isEarly = this.uncommitted === 0 || nowMs - this.#stored.atMs < RUNS_EVERY_MS;
     if (offset <= this.committed && isEarly) return undefined;
     const note = { owner: this.#owner, last: this.position.last, runs: this.offsets.doneRuns() };
-    const metadata = encodeNote(offset, note, this.session.noteBytes);
+    const metadata = encodeNote(offset, note, noteBytes);
     return { offset, metadata, changes, atMs: nowMs };
   }
 
@@ -298,6 +299,7 @@ export interface PlaceState {
  */
 export class ConsumedRecord implements OpenRecord {
   readonly offset: number;
+  readonly #cutsBefore: number;
   #fetched: FetchedRecord | undefined;
 
   constructor(
@@ -306,6 +308,7 @@ export class ConsumedRecord implements OpenRecord {
   ) {
     this.#fetched = fetched;
     this.offset = fetched.offset;
+    this.#cutsBefore = owner.cuts;
   }
 
   get topic(): string {
@@ -330,19 +333,20 @@ export class ConsumedRecord implements OpenRecord {
     return this.#part.headers;
   }
   get isRevoking(): boolean {
-    return this.owner.isRevoking;
+    return this.owner.isRevoking || this.#isCutOff;
   }
+  /** Nobody reads a record again that was cut off. */
   get isInDoubt(): boolean {
-    return this.owner.isInDoubt;
+    return this.owner.isInDoubt && !this.#isCutOff;
   }
   done(): void {
-    this.owner.offsets.done(this.offset);
+    if (!this.#isCutOff) this.owner.offsets.done(this.offset);
   }
   handBack(): boolean {
-    return this.owner.release(this.offset);
+    return this.#isCutOff || this.owner.release(this.offset);
   }
   defer(): void {
-    this.owner.offsets.release(this.offset);
+    if (!this.#isCutOff) this.owner.offsets.release(this.offset);
   }
 
   /**
@@ -351,6 +355,10 @@ export class ConsumedRecord implements OpenRecord {
    */
   letGo(): void {
     this.#fetched = undefined;
+  }
+
+  get #isCutOff(): boolean {
+    return this.owner.isCutOff(this.offset, this.#cutsBefore);
   }
 
   get #part(): FetchedRecord {

@@ -946,10 +946,12 @@ describe('a process that lost its session', () => {
     await story.takeSome(4);
     let thaw!: () => void;
     const thawed = new Promise<void>((resolve) => (thaw = resolve));
+    const written: OutRecord[] = [];
     story.producer.behave = async (records) => {
       await thawed;
-      const isVoid = records.some((record) => record.isVoid?.() === true);
-      if (isVoid) throw new AppError('withdrawn', 'void', true);
+      const valid = records.filter((record) => record.isVoid?.() !== true);
+      written.push(...valid);
+      if (valid.length < records.length) throw new AppError('withdrawn', 'void', true);
     };
     story.leaving = true;
     for (const status of [503, 'timeout', 404, 200] as const) {
@@ -962,6 +964,25 @@ describe('a process that lost its session', () => {
     await settle();
     expect([story.released, story.done]).toEqual([[0, 1, 2], [3]]);
     expect(story.deliverer.load).toBe(0);
+    // Nor do events say that they go on or are dead: their next owner may deliver them.
+    const events = written.flatMap(({ value }) => readEvents(String(value)));
+    expect(events).toMatchObject([{ delivery: 'dlv_3' }]);
+  });
+
+  test('once one record of a step is withdrawn, so are its others, also if nobody else owns it', async () => {
+    story = new Story(['/a']);
+    story.answers = () => 404;
+    const areVoid: (boolean | undefined)[] = [];
+    story.producer.behave = (records) => {
+      story.inDoubt = true;
+      areVoid.push(records[0]?.isVoid?.());
+      story.inDoubt = false;
+      areVoid.push(...records.map((record) => record.isVoid?.()));
+      return Promise.reject(new AppError('withdrawn', 'void', true));
+    };
+    await story.take();
+    expect(areVoid).toEqual([true, true, true, true]);
+    expect([story.released, story.done]).toEqual([[0], []]);
   });
 });
 
@@ -1051,6 +1072,28 @@ test('a delivery whose next record Kafka refuses for good ends dead without a bo
     value: '',
     headers: { delivery: 'dlv_big', attempt: '1', reason: 'too_large' },
   });
+});
+
+test.each<[string, Partial<Delivery>]>([
+  ['whose next record and dead letter Kafka refuses for good', {}],
+  ['that cannot be read, and whose dead letter Kafka refuses for good', { expiresAt: NaN }],
+])('a delivery %s is gone, and holds up no commit', async (_, change) => {
+  story = new Story(['/a']);
+  story.answers = () => 503;
+  story.producer.behave = () => Promise.reject(new AppError('kafka_refused', 'too large', false));
+  await story.take(change);
+  expect([story.done, story.deliverer.load]).toEqual([[0], 0]);
+});
+
+test.each<[string, Partial<Delivery>]>([
+  ['that goes on', {}],
+  ['that cannot be read', { expiresAt: NaN }],
+])('a delivery %s stays open if the producer stops', async (_, change) => {
+  story = new Story(['/a']);
+  story.answers = () => 503;
+  story.producer.behave = () => Promise.reject(new AppError('kafka_unavailable', 'stopping', true));
+  await story.take(change);
+  expect(story.done).toEqual([]);
 });
 
 describe('duplicate steps', () => {

@@ -159,6 +159,7 @@ class RetryProcess {
       clock: { now: () => broker.now, brokersNow: () => broker.now, isInDoubt: false },
       steadyMs: () => broker.now,
       onRoom: () => undefined,
+      log: createLog('test', 'silent'),
     });
     this.#recalls.positions.onAssigned(new Set(Array.from({ length: PARTITIONS }, (_, n) => n)));
     this.#recalls.start();

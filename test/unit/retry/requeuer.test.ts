@@ -3,6 +3,7 @@ import { TierPositions } from '../../../services/retry/tier-positions';
 import { encodeDelivery } from '../../../shared/model/delivery';
 import { AppError } from '../../../shared/runtime/errors';
 import { type OpenRecord } from '../../../shared/kafka/port';
+import { createLog } from '../../../shared/telemetry/log';
 import { recordingProducer } from '../../support/fakes';
 import { aDelivery, aRecord } from '../../support/factories';
 
@@ -19,6 +20,7 @@ const parts = {
   steadyMs: () => 0,
   onRoom: () => undefined,
   recalls: { check: () => 'return' as const, positions, onRestart: () => undefined },
+  log: createLog('test', 'silent'),
 };
 
 /** A record of the tier of 10 s, due since a second. */
@@ -164,18 +166,75 @@ test('a delivery whose record Kafka refuses for good ends dead without a body', 
   });
 });
 
-test.each([
-  ['that cannot be read', { format: '9' }],
-  ['whose end Kafka refuses too', encodeDelivery(aDelivery())],
-])('a record %s holds up no hand-over if Kafka refuses it for good', async (_, headers) => {
+test('a record that cannot be read, and that Kafka refuses for good, ends dead without its value', async () => {
   const producer = recordingProducer();
-  producer.behave = () => Promise.reject(new AppError('kafka_refused', 'too large', false));
+  producer.behave = ([first]) =>
+    first?.value === ''
+      ? Promise.resolve()
+      : Promise.reject(new AppError('kafka_refused', 'too large', false));
   const returner = new Requeuer({ ...parts, producer });
   const done = jest.fn();
-  const defer = jest.fn();
-  returner.onRecord({ ...due(1, headers, done), defer });
+  returner.onRecord(due(1, { format: '9' }, done));
   await new Promise(setImmediate);
-  expect([done.mock.calls.length, defer.mock.calls.length]).toEqual([0, 1]);
+  expect(done).toHaveBeenCalledTimes(1);
+  expect(producer.appends.at(-1)).toEqual([
+    {
+      topic: 'webhooks.dead',
+      key: 'dst:1',
+      value: '',
+      headers: {
+        format: '9',
+        reason: 'unreadable',
+        error: 'Kafka refuses its record',
+      },
+    },
+  ]);
+});
+
+// Left in its tier, it would stop its partition a million records later.
+test.each([
+  ['that cannot be read', { format: '9', delivery: 'dlv_a' }],
+  ['of a delivery', encodeDelivery(aDelivery({ id: 'dlv_a' }))],
+])(
+  'a record %s that Kafka refuses in every form is gone, and the log says so',
+  async (_, headers) => {
+    const producer = recordingProducer();
+    producer.behave = () => Promise.reject(new AppError('kafka_refused', 'too large', false));
+    const log = createLog('test', 'silent');
+    const errors = jest.spyOn(log, 'error');
+    const returner = new Requeuer({ ...parts, producer, log });
+    const done = jest.fn();
+    const defer = jest.fn();
+    returner.onRecord({ ...due(1, headers, done), defer });
+    await new Promise(setImmediate);
+    expect([done.mock.calls.length, defer.mock.calls.length]).toEqual([1, 0]);
+    expect(errors.mock.calls).toEqual([
+      [
+        {
+          topic: 'webhooks.retry.10s',
+          partition: 3,
+          offset: 1,
+          delivery: 'dlv_a',
+        },
+        'delivery.lost',
+      ],
+    ]);
+  },
+);
+
+test('a record whose end a stopping producer does not take stays in its tier', async () => {
+  const producer = recordingProducer();
+  producer.behave = ([first]) =>
+    Promise.reject(
+      first?.topic === 'webhooks.due'
+        ? new AppError('kafka_refused', 'too large', false)
+        : new AppError('kafka_unavailable', 'stopping', true),
+    );
+  const returner = new Requeuer({ ...parts, producer });
+  const done = jest.fn();
+  returner.onRecord(due(1, encodeDelivery(aDelivery()), done));
+  await new Promise(setImmediate);
+  expect([producer.appends.length, done.mock.calls.length]).toEqual([2, 0]);
 });
 
 test.each([

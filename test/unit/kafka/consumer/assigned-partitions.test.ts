@@ -61,10 +61,7 @@ async function setUp(options: {
         return { topic, partition, errorCode: 0, offset: options.committed ?? 5, metadata };
       });
     },
-    session: {
-      isInDoubt: () => session.isInDoubt,
-      noteBytes: MOST_NOTE_BYTES,
-    },
+    session: { isInDoubt: () => session.isInDoubt },
     mayRead: () => session.mayRead,
     onReadable: () => undefined,
     lookForLeaders: () => looksForLeaders++,
@@ -156,12 +153,10 @@ test('a cut partition without a leader goes on at its cut later, not at 0', asyn
   void assigned.goOnAfterCut(ID, partition);
   await eventually(() => expect(noted.looks()).toBeGreaterThan(1));
   expect(noted.looksForLeaders()).toBeGreaterThan(0);
-  expect(assigned.partitions.get(ID)).toBe(partition);
+  expect([cut, partition.position.next]).toEqual([[], 5]);
   log.led = true;
   await eventually(() => expect(cut).toEqual([{ offsets: 2, from: 3 }]));
-  const begun = assigned.partitions.get(ID)!;
-  expect([begun.position.next, begun.position.fetchFrom]).toEqual([3, 2]);
-  expect(partition.isReading).toBe(false);
+  expect([partition.position.next, partition.position.fetchFrom]).toEqual([3, 2]);
 });
 
 test('the start of a log is looked up at the leader of now', async () => {
@@ -251,32 +246,61 @@ test('a partition whose log was cut is taken back after a lost session, and told
     cutAt: () => 3,
   });
   await assigned.goOnAfterCut(ID, partition);
-  const begun = assigned.partitions.get(ID)!;
   assigned.enter('a new member', new Map([[ID, PLACE]]));
-  await eventually(() => expect(assigned.partitions.get(ID)).toBe(begun));
+  await eventually(() => expect(assigned.partitions.get(ID)).toBe(partition));
   expect([cut, restarted]).toEqual([[{ offsets: 2, from: 3 }], []]);
 });
 
-test('a record in flight is in doubt while its session is, and not once its log was cut', async () => {
-  const { assigned, partition, session } = await setUp({
-    log: { low: 0, high: 10 },
-    cutAt: () => 3,
+describe('a record in flight', () => {
+  /** Returns the record at offset 5, which was read, and its state. */
+  async function inFlight(cutAt: () => number) {
+    const set = await setUp({ log: { low: 0, high: 10 }, cutAt });
+    const { assigned, partition } = set;
+    partition.offsets.take(5);
+    partition.position.read({ offset: 5, epoch: 0, timestamp: 1_000 }, 6);
+    const batch = { buffer: Buffer.alloc(0), isHidden: false, epoch: 0 };
+    const record = new ConsumedRecord(partition, new FetchedRecord(batch, 0, 5, 0));
+    const state = () => ({ revoking: record.isRevoking, inDoubt: record.isInDoubt });
+    const cut = () => assigned.goOnAfterCut(ID, partition);
+    return { ...set, record, state, cut };
+  }
+
+  test('is in doubt while its session is', async () => {
+    const { assigned, session, state } = await inFlight(() => 10);
+    assigned.stopAll();
+    expect(state()).toEqual({ revoking: true, inDoubt: false });
+    session.isInDoubt = true;
+    expect(state()).toEqual({ revoking: true, inDoubt: true });
+    session.isInDoubt = false;
+    assigned.goOnAll();
+    expect(state()).toEqual({ revoking: false, inDoubt: false });
+    session.isInDoubt = true;
+    expect(state()).toEqual({ revoking: true, inDoubt: true });
   });
-  const batch = { buffer: Buffer.alloc(0), isHidden: false, epoch: 0 };
-  const record = new ConsumedRecord(partition, new FetchedRecord(batch, 0, 5, 0));
-  const state = () => ({ revoking: record.isRevoking, inDoubt: record.isInDoubt });
-  assigned.stopAll();
-  expect(state()).toEqual({ revoking: true, inDoubt: false });
-  session.isInDoubt = true;
-  expect(state()).toEqual({ revoking: true, inDoubt: true });
-  session.isInDoubt = false;
-  assigned.goOnAll();
-  expect(state()).toEqual({ revoking: false, inDoubt: false });
-  session.isInDoubt = true;
-  expect(state()).toEqual({ revoking: true, inDoubt: true });
-  // Nobody reads it again.
-  await assigned.goOnAfterCut(ID, partition);
-  expect(state()).toEqual({ revoking: true, inDoubt: false });
+
+  test('that was cut off is not in doubt, and has nothing to do with the one in its place', async () => {
+    const { partition, session, record, state, cut } = await inFlight(() => 5);
+    session.isInDoubt = true;
+    await cut();
+    // Nobody reads it again.
+    expect(state()).toEqual({ revoking: true, inDoubt: false });
+    partition.offsets.take(5);
+    record.done();
+    record.defer();
+    expect([record.handBack(), partition.offsets.open]).toEqual([true, 1]);
+  });
+
+  test('below a cut is not read again, and is done as any other', async () => {
+    const ends = [6, 3];
+    const { partition, record, state, cut } = await inFlight(() => ends.shift()!);
+    await cut();
+    expect([state(), partition.position.next]).toEqual([{ revoking: false, inDoubt: false }, 6]);
+    partition.offsets.take(6);
+    record.done();
+    expect([partition.offsets.committable, partition.offsets.open]).toEqual([6, 1]);
+    await cut();
+    expect([state(), partition.position.next]).toEqual([{ revoking: true, inDoubt: false }, 3]);
+  });
 });
 
 describe('a fetch that finds no record', () => {
@@ -286,10 +310,7 @@ describe('a fetch that finds no record', () => {
       cutAt: () => 2,
     });
     await assigned.goOnInRange(ID, partition);
-    expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([
-      [{ offsets: 3, from: 2 }],
-      2,
-    ]);
+    expect([cut, partition.position.next]).toEqual([[{ offsets: 3, from: 2 }], 2]);
   });
 
   test('at the end of a log that has lost the last record finds a cut', async () => {
@@ -299,10 +320,7 @@ describe('a fetch that finds no record', () => {
     });
     // The record at offset 4 was read.
     await assigned.goOnInRange(ID, partition);
-    expect([cut, assigned.partitions.get(ID)!.position.next]).toEqual([
-      [{ offsets: 4, from: 1 }],
-      1,
-    ]);
+    expect([cut, partition.position.next]).toEqual([[{ offsets: 4, from: 1 }], 1]);
   });
 
   test('at the end of a log that is whole asks again', async () => {

@@ -1,4 +1,4 @@
-import { Committer } from '../../../../shared/kafka/consumer/committer';
+import { Committer, dueCommits } from '../../../../shared/kafka/consumer/committer';
 import { Partition } from '../../../../shared/kafka/consumer/partition';
 import { createLog } from '../../../../shared/telemetry/log';
 
@@ -37,6 +37,31 @@ test('only the commits that Kafka has stored count', async () => {
   });
   await committer.run(1_000);
   expect(partitions.map(({ drained }) => drained)).toEqual([false, true]);
+});
+
+/** Returns a partition of which every second record is done: its note is as long as it may be. */
+function fragmented(number: number): Partition {
+  const partition = new Partition('webhooks', number, 0);
+  partition.position.compare(undefined);
+  for (let offset = 0; offset < 4_000; offset++) partition.offsets.take(offset);
+  for (let offset = 1; offset < 4_000; offset += 2) partition.offsets.done(offset);
+  return partition;
+}
+
+test.each<[what: string, count: number, part: number]>([
+  ['of a few partitions are as long as the broker takes', 20, 1],
+  ['of 150 partitions are half as long', 150, 2],
+  ['of 500 partitions are a quarter as long', 500, 4],
+  ['of 1,500 partitions are a sixteenth as long', 1_500, 16],
+])('notes %s, so that one request has room for all', (_, count, part) => {
+  const partitions = Array.from({ length: count }, (_, number) => fragmented(number));
+  const whole = partitions[0]!.commit(1_000)!.metadata.length;
+  const due = dueCommits(partitions, 1_000);
+  expect(due.map(({ partition }) => partition)).toEqual(partitions);
+  const lengths = due.map(({ commit }) => commit.metadata.length);
+  expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThan(600_000);
+  expect(Math.min(...lengths)).toBeGreaterThan(whole / part - 10);
+  expect(Math.max(...lengths)).toBeLessThan(whole / part + 10);
 });
 
 describe('the time of a commit', () => {

@@ -8,12 +8,8 @@ import { Partition } from '../../../../shared/kafka/consumer/partition';
 /** Returns a partition from offset 0 on, with its first records taken, and its session. */
 function taken(count: number) {
   let isInDoubt = false;
-  const session = {
-    isInDoubt: () => isInDoubt,
-    noteBytes: MOST_NOTE_BYTES,
-  };
   const doubt = (is: boolean) => (isInDoubt = is);
-  const partition = new Partition('webhooks', 3, 0, '', session);
+  const partition = new Partition('webhooks', 3, 0, '', { isInDoubt: () => isInDoubt });
   partition.position.compare(undefined);
   const records = Array.from({ length: count }, (_, offset) => {
     partition.offsets.take(offset);
@@ -63,9 +59,14 @@ describe('a partition that is drained', () => {
     expect(again).toEqual(apart.filter((record) => !kept.includes(record)));
   });
 
+  test('a partition takes back no more records than the notes of its member have room for', () => {
+    const { partition, records } = taken(100);
+    partition.commit(Infinity, 40);
+    expect(records.filter(({ release }) => release())).toHaveLength(10);
+  });
+
   test.each<[string, (set: ReturnType<typeof taken>) => void]>([
     ['is lost', ({ partition }) => partition.change('lose')],
-    ['is replaced', ({ partition }) => partition.change('replace')],
     ['may be lost', ({ doubt }) => doubt(true)],
   ])('a partition that %s takes back any number of records', (_, act) => {
     const set = taken(5_000);
@@ -120,74 +121,116 @@ describe('a partition whose log was cut', () => {
     return all.filter((offset) => offset >= offsets.next && !offsets.take(offset));
   }
 
+  /** Ten records were read; five are done, and the others in flight. */
   function read() {
-    const { partition, records } = taken(10);
-    partition.position.read({ offset: 9, epoch: 3, timestamp: 1_000 }, 10);
-    for (const offset of [0, 1, 4, 5, 8]) records[offset]!.done();
-    return partition;
+    const set = taken(10);
+    set.partition.position.read({ offset: 9, epoch: 3, timestamp: 1_000 }, 10);
+    for (const offset of [0, 1, 4, 5, 8]) set.records[offset]!.done();
+    return set;
   }
 
-  test('keeps what is known of the records below the cut', () => {
-    const partition = read();
-    const begun = partition.cutAt(5);
-    expect([begun.position.next, begun.offsets.committable]).toEqual([2, 2]);
-    expect(skipped(begun)).toEqual([4]);
+  test('keeps what is known of the records below the cut, also of those in flight', () => {
+    const { partition, records } = read();
+    partition.cutAt(5);
+    const { offsets, position } = partition;
+    expect([position.next, offsets.next, offsets.committable, offsets.open]).toEqual([5, 5, 2, 2]);
+    records[2]!.done();
+    records[3]!.done();
+    expect([offsets.committable, offsets.open]).toEqual([5, 0]);
+  });
+
+  test('keeps what an earlier owner has done below the cut', () => {
+    const last = { offset: 9, epoch: 3, timestamp: 1_000 };
+    const note = encodeNote(2, { owner: 1, last, runs: [2, 1, 3, 2] }, MOST_NOTE_BYTES);
+    const partition = new Partition('webhooks', 3, 2, note);
+    partition.cutAt(9);
+    expect(skipped(partition)).toEqual([4, 8]);
+  });
+
+  test('reads again what was handed back below the cut, and forgets what was above', () => {
+    const { partition, records } = read();
+    for (const offset of [3, 7]) records[offset]!.release();
+    partition.cutAt(5);
+    const { offsets, position } = partition;
+    expect([position.next, offsets.open, offsets.released]).toEqual([3, 1, 1]);
+    expect([3, 4, 5].map((offset) => offsets.take(offset))).toEqual([true, false, true]);
   });
 
   test('compares the last record below the cut, although it reads older ones again', () => {
-    const { position } = read().cutAt(5);
-    expect(position.fetchFrom).toBe(4);
+    const { partition, records } = read();
+    records[2]!.release();
+    partition.cutAt(5);
+    const { position } = partition;
+    expect([position.next, position.fetchFrom]).toEqual([2, 4]);
     // The log was cut again before it was fetched.
     expect(position.compare({ offset: 4, epoch: 3, timestamp: 1_001 })).toBe(false);
   });
 
   test('starts at a cut below all open records', () => {
-    const partition = read();
-    const begun = partition.cutAt(1);
-    expect([begun.position.next, skipped(begun)]).toEqual([1, []]);
+    const { partition } = read();
+    partition.cutAt(1);
+    expect([partition.position.next, partition.offsets.open, skipped(partition)]).toEqual([
+      1,
+      0,
+      [],
+    ]);
   });
 
   test('commits once it can name the record before its position, or has to move', () => {
-    const begun = read().cutAt(5);
-    expect(begun.commit(Infinity)).toBeUndefined();
-    begun.position.compare({ offset: 1, epoch: 3, timestamp: 900 });
-    const { offset, metadata } = begun.commit(Infinity)!;
-    expect(decodeNote(offset, metadata).last).toEqual({ offset: 1, epoch: 3, timestamp: 900 });
+    const { partition } = read();
+    partition.cutAt(5);
+    expect(partition.commit(Infinity)).toBeUndefined();
+    partition.position.compare({ offset: 4, epoch: 3, timestamp: 900 });
+    const { offset, metadata } = partition.commit(Infinity)!;
+    expect([offset, decodeNote(offset, metadata).last]).toEqual([
+      2,
+      { offset: 4, epoch: 3, timestamp: 900 },
+    ]);
 
-    const moving = read().cutAt(5);
+    const { partition: moving } = read();
+    moving.cutAt(5);
     moving.change('stop');
     expect(moving.commit(Infinity)).toMatchObject({ offset: 2 });
   });
 
-  test('commits a cut below its last commit at once, and is not drained before', () => {
-    const { partition, records, commit } = taken(10);
-    for (const { done } of records) done();
-    partition.position.read({ offset: 9, epoch: 3, timestamp: 1_000 }, 10);
-    commit();
-    const begun = partition.cutAt(5);
-    begun.change('stop');
-    expect(begun.drained).toBe(false);
-    begun.acknowledged(begun.commit(0)!);
-    expect([begun.committed, begun.drained]).toEqual([5, true]);
-  });
+  test.each(['before', 'after'])(
+    'commits a cut below its last commit, which was acknowledged %s it, and is not drained before',
+    (when) => {
+      const { partition, records } = taken(10);
+      for (const { done } of records) done();
+      partition.position.read({ offset: 9, epoch: 3, timestamp: 1_000 }, 10);
+      const last = partition.commit(Infinity)!;
+      if (when === 'before') partition.acknowledged(last);
+      partition.cutAt(5);
+      if (when === 'after') partition.acknowledged(last);
+      partition.change('stop');
+      expect([partition.committed, partition.drained]).toEqual([10, false]);
+      partition.acknowledged(partition.commit(Infinity)!);
+      expect([partition.committed, partition.drained]).toEqual([5, true]);
+    },
+  );
 
   test('belongs to its last owner after a lost session, although nothing was committed since', () => {
     const { partition, records, commit } = taken(10);
     const started = new Partition('webhooks', 3, 0);
-    expect(partition.cutAt(5).isLastOwner(started)).toBe(true);
     for (const { done } of records) done();
     const { offset, metadata } = commit()!;
     // Kafka has stored another commit, although no answer came.
     partition.offsets.take(10);
     partition.offsets.done(10);
     const second = partition.commit(Infinity)!;
-    const begun = partition.cutAt(5).cutAt(4);
-    expect(begun.isLastOwner(new Partition('webhooks', 3, offset, metadata))).toBe(true);
-    expect(begun.isLastOwner(new Partition('webhooks', 3, second.offset, second.metadata))).toBe(
-      true,
-    );
-    expect(begun.isLastOwner(Partition.uncommitted('webhooks', 3, 0))).toBe(false);
-    expect(begun.isLastOwner(new Partition('webhooks', 3, offset, ''))).toBe(false);
+    partition.cutAt(5);
+    partition.cutAt(4);
+    expect(partition.isLastOwner(new Partition('webhooks', 3, offset, metadata))).toBe(true);
+    expect(
+      partition.isLastOwner(new Partition('webhooks', 3, second.offset, second.metadata)),
+    ).toBe(true);
+    expect(partition.isLastOwner(Partition.uncommitted('webhooks', 3, 0))).toBe(false);
+    expect(partition.isLastOwner(new Partition('webhooks', 3, offset, ''))).toBe(false);
+
+    const { partition: other } = taken(10);
+    other.cutAt(5);
+    expect(other.isLastOwner(started)).toBe(true);
   });
 });
 

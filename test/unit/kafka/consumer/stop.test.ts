@@ -1,6 +1,8 @@
+import { type OpenRecord } from '../../../../shared/kafka/port';
 import { ERROR } from '../../../../shared/kafka/protocol/error-codes';
 import { randomOf } from '../../../../tools/harness/random';
-import { startMember, worldOf } from '../group/model-consumer';
+import { alive, ModelBrokers } from '../group/model-brokers';
+import { modelConsumer, startMember, worldOf } from '../group/model-consumer';
 import { ended, inVirtualTime } from '../group/virtual-time';
 
 /** What a consumer does while it stops, and a record is in flight for longer than a session. */
@@ -83,6 +85,53 @@ test('its records in flight are in doubt once its session has ended', async () =
   expect([isJoining, isOver()]).toEqual([true, false]);
   expect(first.open.map(({ isInDoubt }) => isInDoubt)).toEqual(Array(PARTITIONS).fill(true));
   await time.run(time.now + 40_000, isOver);
+});
+
+test('a round that began before gives it no partitions', async () => {
+  const world = worldOf(time, randomOf(1), { partitions: PARTITIONS, records: 1 });
+  const brokers = new ModelBrokers(world, alive());
+  const open: OpenRecord[] = [];
+  const given: number[][] = [];
+  const consumption = modelConsumer(brokers, {
+    topics: ['t'],
+    onRecord: (record) => {
+      open.push(record);
+      return 'accepted';
+    },
+    rebalanceListener: {
+      onAssigned: (partitions) => given.push([...partitions]),
+      onLost: () => undefined,
+      isDraining: () => false,
+    },
+  });
+  const { group } = brokers;
+  const { join } = group;
+  let isJoining = false;
+  let goOn = Promise.resolve();
+  group.join = async (input) => {
+    isJoining = true;
+    const joined = await join(input);
+    await goOn;
+    return joined;
+  };
+  void consumption.start();
+  await time.run(60_000, () => open.length === PARTITIONS);
+  expect(given.at(-1)).toHaveLength(PARTITIONS);
+  isJoining = false;
+  let release!: () => void;
+  goOn = new Promise((resolve) => (release = resolve));
+  const second = startMember(world);
+  expect(await time.run(time.now + 10_000, () => isJoining)).toBe(true);
+  given.length = 0;
+  const isOver = ended(consumption.stop(30_000));
+  release();
+  await time.pass(5_000);
+  expect(given.length).toBeGreaterThan(0);
+  expect(given.flat()).toEqual([]);
+  for (const record of open) record.done();
+  await time.run(time.now + 2_000, isOver);
+  expect(isOver()).toBe(true);
+  await time.run(time.now + 2_000, ended(second.consumption.stop(0)));
 });
 
 test('it does not wait for commits of a topic that was deleted', async () => {

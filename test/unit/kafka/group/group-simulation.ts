@@ -307,7 +307,8 @@ export class GroupWorld {
     if (unheardMs > SESSION_MS + LOOK_MS) {
       this.problems.push(`${process.name} starts ${id} ${String(unheardMs)} ms after its session`);
     }
-    // The records that were open below a cut are read again.
+    // What is cut off keeps no other from the records in its place; and the last record below a cut
+    // is read again if its partition moves before anybody has compared it.
     const wasCut = this.#logs.get(place)!.cuts > 0;
     for (const [open, owners] of this.#open) {
       if (!open.startsWith(`${place}/`)) continue;
@@ -324,6 +325,9 @@ export class GroupWorld {
       this.problems.push(`${id} was done by ${before.name} and is read again by ${process.name}`);
     }
     const owners = this.#open.get(id) ?? new Set();
+    if (owners.has(process) && !process.lost) {
+      this.problems.push(`${process.name} starts ${id} twice`);
+    }
     this.#open.set(id, owners.add(process));
     setTimeout(() => {
       if (process.fate.dead) return;
