@@ -16,9 +16,8 @@ const USERS = 200_000;
 const LARGEST = 0.4;
 const BUSIEST = 0.02;
 const ANONYMOUS = 0.1;
-/** Destinations from this number on have failing endpoints; the others respond. */
-const SICK_FROM = 40;
-const DESTINATIONS = 50;
+/** The share of the destinations whose endpoints respond; those of the others fail. */
+const WELL = 0.8;
 /** Its dead letters are all from the first twentieth of the time. */
 export const ONCE_SICK = 'dst_1';
 /** Shares of all, most common first. */
@@ -42,6 +41,8 @@ export interface Past {
   /** ms since 1970 */
   from: number;
   to: number;
+  /** the number of those that get deliveries */
+  destinations: number;
 }
 
 /** Returns an id in Waypost's format: 22 characters without an order. */
@@ -52,12 +53,17 @@ export function idOf(prefix: string, i: number): string {
     .slice(0, 22)}`;
 }
 
+/** Returns when the i-th delivery was accepted, ms since 1970. */
+export function acceptedAtOf({ from, to, count }: Past, i: number): number {
+  return Math.floor(from + ((to - from) * i) / count);
+}
+
 /** Returns all events of the i-th delivery, in order. */
 export function eventsOf(past: Past, i: number): DeliveryEvent[] {
-  const acceptedAtMs = Math.floor(past.from + ((past.to - past.from) * i) / past.count);
+  const acceptedAtMs = acceptedAtOf(past, i);
   const iso = (ms: number) => new Date(acceptedAtMs + ms).toISOString();
   const destination =
-    share(i, 1) < LARGEST ? 'dst_0' : `dst_${String(1 + pick(i, 2, DESTINATIONS - 1))}`;
+    share(i, 1) < LARGEST ? 'dst_0' : `dst_${String(1 + pick(i, 2, past.destinations - 1))}`;
   const about = {
     delivery: idOf('dlv', i),
     message: idOf('msg', i),
@@ -108,7 +114,7 @@ export function eventsOf(past: Past, i: number): DeliveryEvent[] {
       { ...first, n: 2, hop: 1, at: iso(10_100), outcome: 'delivered', urls: [good] },
     ];
   }
-  const sick = Number(destination.slice(4)) >= SICK_FROM && fate < 0.2;
+  const sick = Number(destination.slice(4)) >= WELL * past.destinations && fate < 0.2;
   const onceSick = destination === ONCE_SICK && i < past.count / 20;
   if (!sick && !onceSick) return [delivered];
   if (sick && fate > 0.1) return [retried];
