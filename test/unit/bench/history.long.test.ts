@@ -8,7 +8,7 @@ import { dropDeliveries, memoryDatabase } from '../../support/database';
 
 const DAY_MS = 86_400_000;
 const END_MS = Date.parse('2026-11-21T00:00:00.000Z');
-const PAST = { count: 4_000, from: END_MS - DAY_MS, to: END_MS, destinations: 20 };
+const PAST = { count: 1_000, from: END_MS - DAY_MS, to: END_MS, destinations: 20 };
 const progress = new Progress(() => undefined);
 
 let database: Database;
