@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type DeliveryEvent, type UrlAttempt } from '../../../shared/model/attempt-events';
 import { type MessageType } from '../../../shared/model/message';
 import { at as pick, share } from './hash-random';
@@ -47,10 +47,7 @@ export interface Past {
 
 /** Returns an id in Waypost's format: 22 characters without an order. */
 export function idOf(prefix: string, i: number): string {
-  return `${prefix}_${createHash('sha1')
-    .update(`${prefix}${String(i)}`)
-    .digest('base64url')
-    .slice(0, 22)}`;
+  return `${prefix}_${hash('sha1', `${prefix}${String(i)}`, 'base64url').slice(0, 22)}`;
 }
 
 /** Returns when the i-th delivery was accepted, ms since 1970. */
@@ -74,7 +71,7 @@ export function eventsOf(past: Past, i: number): DeliveryEvent[] {
     acceptedAt: iso(0),
     expiresAt: iso(WINDOW_MS),
     replay: 0,
-    traceparent: `00-${createHash('md5').update(String(i)).digest('hex')}-b7ad6b7169203331-01`,
+    traceparent: `00-${hash('md5', String(i))}-b7ad6b7169203331-01`,
     record: { topic: 'webhooks', partition: i % 12, offset: Math.floor(i / 12) },
   };
   const good: UrlAttempt = {
