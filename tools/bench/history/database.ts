@@ -55,24 +55,24 @@ const CONFIGURED = 30_000;
 /** The default of an embedded database (WAYPOST_HISTORY_MAX_MB). */
 const MAX_BYTES = 2_048 * MB;
 
-const A_DAY = (PER_SECOND * DAY_MS) / 1_000;
-
 /**
- * A day at a constant rate. Its rows need many times the space that there is, so that the limit is
- * reached also with a part of them. Then the history is as large as with all rows, of a longer time.
- * @param rows deliveries with a row
+ * Hours at a constant rate. The rows of a day need many times the space that there is, so that the
+ * limit is reached also with a part of them. Then the history is as large as with all rows, of a
+ * longer time.
+ * @param rows deliveries with a row; default: a tenth
  */
-export function aDay(rows = A_DAY / 10): Measure {
+export function atTheLimit(hours: number, rows?: number): Measure {
+  const count = PER_SECOND * 3_600 * hours;
   const past = {
-    count: A_DAY,
-    from: END_MS - DAY_MS,
+    count,
+    from: END_MS - hours * 3_600_000,
     to: END_MS,
     destinations: CONFIGURED / 10,
   };
   return {
     plan: {
       past,
-      rowEvery: Math.max(1, Math.round(past.count / rows)),
+      rowEvery: rows === undefined ? 10 : Math.max(1, Math.round(count / rows)),
       keep: { forMs: 30 * DAY_MS, maxBytes: MAX_BYTES },
     },
     goesOn: false,
