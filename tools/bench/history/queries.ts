@@ -164,8 +164,7 @@ export async function overviewQuestions(
     'overview: who failed just now': () => withSince(database, 'failed', recentSpan),
     'overview: counts of a day': () => countsBetween(database, span, shown),
     'overview: counts of the last minutes': () => countsBetween(database, recentSpan, shown),
-    'overview: a day in steps': () =>
-      countsInSteps(database, { ...span, destination: undefined }),
+    'overview: a day in steps': () => countsInSteps(database, { ...span, destination: undefined }),
     'overview: a day of each in steps': () => trendsInSteps(database, trendSpan, shown),
     'overview: newest dead letters': () => newestDead(database, span, shown),
     'overview: the whole answer': async () => (await whole()).data,
@@ -180,18 +179,17 @@ function wholeOverview(database: Database, nowMs: number, configured: number) {
     return { version: 1, data: data as unknown as Destination };
   });
   const byId = new Map(entries.map((entry) => [entry.data.id, entry]));
+  const history: OverviewDeps['history'] = { ask: (work) => work(database) };
   const handlers = overviewHandlers({
     config: {
       list: () => entries,
       destination: (id: string) => byId.get(id),
       onChange: () => undefined,
     },
-    history: { ask: (work) => work(database) },
+    history,
     now: () => new Date(nowMs),
     keepAnswersMs: 0,
   } as unknown as OverviewDeps);
   return () =>
-    Promise.resolve(
-      handlers['GET /overview']({ query: { trend: true } } as Call<'GET /overview'>),
-    );
+    Promise.resolve(handlers['GET /overview']({ query: { trend: true } } as Call<'GET /overview'>));
 }

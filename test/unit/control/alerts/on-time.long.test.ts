@@ -4,7 +4,7 @@ import { controlUnderTest } from '../../../support/control';
 import { memoryDatabase } from '../../../support/database';
 import { aDeath, aFailure, anEvent, at, START } from '../../../support/events';
 
-/** Alerts are on time while the history is an hour behind, by a clock and timers that are played. */
+/** Alerts are on time while the history is an hour behind, by a clock that the tests play. */
 
 const HOUR_SECONDS = 3_600;
 
@@ -20,8 +20,8 @@ beforeEach(async () => {
 });
 
 /**
- * Control whose history has read nothing for an hour, in which each second had a delivery. Its alerts
- * are read and decided by themselves.
+ * Control whose history has read nothing for an hour, in which each second had a delivery. It reads
+ * and decides for alerts by its own timers.
  */
 async function controlBehind() {
   const control = await controlUnderTest({ database, historyHasRead: () => false });
