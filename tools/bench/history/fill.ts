@@ -53,6 +53,8 @@ export async function fill(
     log: createLog('bench', 'warn', process.stderr),
     forgotten: new Forgotten(),
   });
+  // An earlier run on a server holds its lease for some minutes.
+  await database.query(`delete from waypost.leases where name = 'retention'`);
   await stored.open(database);
   const partitions = new Set<string>();
   const filled: Filled = {
