@@ -1053,11 +1053,17 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     },
     changes: {
       add: (id) => {
-        const by = { id: 'tok_1', name: 'Kim', role: 'admin' } as const;
-        const change = { action: 'created', name: 'Site', by, changes: [] } as const;
-        return recordAudit(database, [
-          { kind: 'source', entry: id, version: 1, at: START, ...change },
-        ]);
+        const change: AuditRow = {
+          kind: 'source',
+          entry: id,
+          version: 1,
+          at: START,
+          action: 'created',
+          name: 'Site',
+          by: { id: 'tok_1', name: 'Kim', role: 'admin' },
+          changes: [],
+        };
+        return recordAudit(database, [change]);
       },
       idsOf: async (page) => (await listAudit(database, {}, page)).rows.map(auditId),
     },
