@@ -208,6 +208,12 @@ export async function rangeOf(
   return (await kafka.ranges(topic, sinceMs)).find((range) => range.partition === partition);
 }
 
+/** Returns the end of each partition of a topic, in order. @throws AppError `kafka_unavailable` */
+export async function endsOf(kafka: Pick<Kafka, 'ranges'>, topic: string): Promise<number[]> {
+  const ranges = await kafka.ranges(topic);
+  return [...ranges].sort((a, b) => a.partition - b.partition).map(({ high }) => high);
+}
+
 /**
  * Retries reads until Kafka is back, for code without a caller to report to, so that an unreachable
  * broker ends no process. Errors that are not retriable are rethrown.

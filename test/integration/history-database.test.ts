@@ -1021,6 +1021,72 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect((await listDeletions(database, page)).rows).toMatchObject([{ id: 'del_1' }]);
   });
 
+  /** An entry of a list, all of one moment, and the ids of a page. */
+  interface Listed {
+    add: (id: string) => Promise<unknown>;
+    idsOf: (page: { limit: number; after: Cursor | undefined }) => Promise<string[]>;
+  }
+  const listed: Record<string, Listed> = {
+    notices: {
+      add: (id) => {
+        const about = { destination: 'dst_1', name: 'Hooks', at: START, since: START, error: null };
+        return addNotices(database, [{ ...newNotice({ kind: 'failing', ...about }, id), id }]);
+      },
+      idsOf: async (page) => (await listNotices(database, {}, page)).rows.map(({ id }) => id),
+    },
+    deletions: {
+      add: (id) =>
+        recordDeletion(database, {
+          id,
+          at: START,
+          users: ['kim'],
+          anonymous: [],
+          sources: null,
+          affected: [],
+          messages: 0,
+        }),
+      idsOf: async (page) => (await listDeletions(database, page)).rows.map(({ id }) => id),
+    },
+    replays: {
+      add: (id) => addJob(database, job(id), mine),
+      idsOf: async (page) => (await listJobs(database, page)).rows.map(({ id }) => id),
+    },
+    changes: {
+      add: (id) => {
+        const change: AuditRow = {
+          kind: 'source',
+          entry: id,
+          version: 1,
+          at: START,
+          action: 'created',
+          name: 'Site',
+          by: { id: 'tok_1', name: 'Kim', role: 'admin' },
+          changes: [],
+        };
+        return recordAudit(database, [change]);
+      },
+      idsOf: async (page) => (await listAudit(database, {}, page)).rows.map(auditId),
+    },
+  };
+
+  test.each(Object.keys(listed))(
+    'lists %s of one moment page by page, each once, whatever its collation is',
+    async (of) => {
+      const { add, idsOf } = listed[of]!;
+      const ids = ['aQ', 'Bq', 'bQ', 'Aq'];
+      for (const id of ids) await add(id);
+      const paged: string[] = [];
+      let after: Cursor | undefined;
+      while (paged.length <= ids.length) {
+        const [id] = await idsOf({ limit: 1, after });
+        if (id === undefined) break;
+        paged.push(id);
+        after = { at: START, id };
+      }
+      expect(paged.map((id) => id.slice(0, 2))).toEqual(['bQ', 'aQ', 'Bq', 'Aq']);
+    },
+  );
+
   describe('stores responses beside the rows', () => {
     const answer = (body: string) => ({ headers: { server: 'x' }, body, truncated: false });
     const failure = (n: number, body: string, delivery = 'dlv_1') => {

@@ -10,6 +10,7 @@ import {
   type DispatchResult,
 } from '../../../shared/kafka/port';
 import { nameOf } from '../../../shared/kafka/record-name';
+import { endsOf } from '../../../shared/kafka/scan';
 import { MESSAGES, PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { type Log } from '../../../shared/telemetry/log';
 import { isUser } from '../../../shared/model/profile-user';
@@ -158,20 +159,16 @@ export class RepartitionProgress {
     return this.#reading;
   }
 
-  async messagesEnds(): Promise<number[]> {
-    return endsOf(await this.kafka.ranges(MESSAGES));
+  messagesEnds(): Promise<number[]> {
+    return endsOf(this.kafka, MESSAGES);
   }
 
   async #read(): Promise<void> {
     const committed = await this.kafka.committed(REPARTITION_GROUP, MESSAGES);
     // Read after the commits: everything that was committed is then below these ends.
-    this.#ends = endsOf(await this.kafka.ranges(PROFILE_EVENTS));
+    this.#ends = await endsOf(this.kafka, PROFILE_EVENTS);
     this.#messagesEnds = await this.messagesEnds();
     this.#committed = committed;
     this.#readAt = this.now();
   }
-}
-
-function endsOf(ranges: readonly { partition: number; high: number }[]): number[] {
-  return [...ranges].sort((a, b) => a.partition - b.partition).map(({ high }) => high);
 }

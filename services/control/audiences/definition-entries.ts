@@ -3,10 +3,11 @@ import { type Destination, type Source } from '../../../shared/model/config';
 import { type Audience, type ComputedTrait } from '../../../shared/model/audience-definition';
 import { Problem } from '../http/problem';
 import { type Kafka } from '../../../shared/kafka/port';
+import { endsOf } from '../../../shared/kafka/scan';
 import { MESSAGES } from '../../../shared/kafka/topics';
 import { WAYPOST } from '../auth/identities';
 import { type Actor } from '../http/identity';
-import { type Made, type Making as WholeMaking, sourceOf } from './model';
+import { type DefinitionKind, type Made, type Making as WholeMaking, sourceOf } from './model';
 import { type At, type ConfigEntries, newId } from '../config/config-entries';
 import { messageOf } from '../../../shared/runtime/errors';
 import { type Log } from '../../../shared/telemetry/log';
@@ -32,7 +33,6 @@ export interface Deps {
 /** What `decide` knows beside the expressions of the request. */
 type Making = Omit<WholeMaking, 'expressions'>;
 
-type Kind = 'audience' | 'computed_trait';
 type Data = Audience | ComputedTrait;
 const PREFIX = { audience: 'aud', computed_trait: 'trt' } as const;
 
@@ -41,7 +41,7 @@ const PREFIX = { audience: 'aud', computed_trait: 'trt' } as const;
  */
 export async function createDefinition<T extends Data>(
   deps: Deps,
-  kind: Kind,
+  kind: DefinitionKind,
   by: Actor,
   decide: (making: Making) => Made<T>,
 ): Promise<Entry<T>> {
@@ -65,7 +65,7 @@ export async function createDefinition<T extends Data>(
 /** @throws Problem as `ConfigEntries.change`, or the error of `decide`; then nothing is changed */
 export async function changeDefinition<T extends Data>(
   deps: Deps,
-  kind: Kind,
+  kind: DefinitionKind,
   at: At,
   decide: (before: T, connected: string[], making: Making) => Made<T>,
 ): Promise<Entry<T>> {
@@ -88,7 +88,7 @@ export async function changeDefinition<T extends Data>(
 }
 
 /** @throws Problem as `ConfigEntries.remove` */
-export async function removeDefinition(deps: Deps, kind: Kind, at: At): Promise<void> {
+export async function removeDefinition(deps: Deps, kind: DefinitionKind, at: At): Promise<void> {
   const { source } = deps.entries.get(kind, at.id).data;
   await deps.entries.remove(kind, at);
   await disconnect(deps, source, at.by);
@@ -164,18 +164,20 @@ async function renameSource(
 }
 
 async function makingOf({ config, kafka, now }: Deps, id: string, source: string): Promise<Making> {
-  const ranges = await kafka.ranges(MESSAGES);
-  const definitions = () =>
-    [...config.list('audience'), ...config.list('computed_trait')].map(({ data }) => data);
   return {
     id,
     source,
     now: now(),
-    history: [...ranges].sort((a, b) => a.partition - b.partition).map(({ high }) => high),
+    history: await endsOf(kafka, MESSAGES),
     sourceExists: (each) => isMessageSource(config, each),
     destinationExists: (each) => config.destination(each) !== undefined,
-    keyTaken: (key, own) => definitions().find((each) => each.key === key && each.id !== own)?.name,
+    keyTaken: (key, own) =>
+      definitionsIn(config).find((each) => each.key === key && each.id !== own)?.name,
   };
+}
+
+function definitionsIn(config: Pick<ConfigView, 'list'>): Data[] {
+  return [...config.list('audience'), ...config.list('computed_trait')].map(({ data }) => data);
 }
 
 export interface DefinitionRepairOptions {
@@ -196,9 +198,7 @@ type Leftover =
 
 /** Returns the inconsistencies that an interrupted change leaves. Pure. */
 function leftovers(config: Pick<ConfigView, 'list' | 'source'>, now: Date): Leftover[] {
-  const definitions = [...config.list('audience'), ...config.list('computed_trait')].map(
-    ({ data }) => data,
-  );
+  const definitions = definitionsIn(config);
   const byId = new Map(definitions.map((definition) => [definition.id, definition]));
   const sources = config.list('source').flatMap(({ data }): Leftover | [] => {
     if (data.of === undefined) return [];

@@ -19,7 +19,9 @@ import { messageOf } from '../../../shared/runtime/errors';
 import { FORMAT_HEADER } from '../../../shared/model/record-format';
 import { type Query } from '../../../shared/api/operations';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
+import { endsOf } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
+import { type DefinitionKind } from './model';
 
 /**
  * Uploads members. Lines are written to their users' partitions as they arrive, and count once the
@@ -107,7 +109,7 @@ async function writeLines(
   { kafka, producer, audience, id, full, acceptedAt }: Uploading,
   body: AsyncIterable<Buffer>,
 ): Promise<{ lines: number; starts: number[] }> {
-  const starts = await endOffsets(kafka);
+  const starts = await endsOf(kafka, PROFILE_EVENTS);
   // A deletion during the upload removes the line of its user.
   const headers = { format: FORMAT_HEADER, [ACCEPTED_AT_HEADER]: String(acceptedAt) };
   let lines = 0;
@@ -149,13 +151,7 @@ async function writeEnds(
   });
 }
 
-async function endOffsets(kafka: Pick<Kafka, 'ranges'>): Promise<number[]> {
-  const ranges = await kafka.ranges(PROFILE_EVENTS);
-  return [...ranges].sort((a, b) => a.partition - b.partition).map(({ high }) => high);
-}
-
 type UploadOperation = 'PUT /audiences/{id}/members' | 'PATCH /audiences/{id}/members';
-type Kind = 'audience' | 'computed_trait';
 
 export interface UploadDeps {
   entries: ConfigEntries;
@@ -225,7 +221,7 @@ export interface MemberDeps {
   profiles: Pick<ProfileStatus, 'membersOf'>;
 }
 
-export function showMembers({ entries, members, profiles }: MemberDeps, kind: Kind) {
+export function showMembers({ entries, members, profiles }: MemberDeps, kind: DefinitionKind) {
   return async ({ id, query: { limit, after, user } }: ShowCall) => {
     const { id: definition } = entries.get(kind, id).data;
     const view = ({ since, ...member }: Member) => ({

@@ -17,6 +17,8 @@ import { defined } from '../../../shared/collections/defined';
 
 /** Validates changes of audiences and computed traits, and builds their API views. Pure. */
 
+export type DefinitionKind = 'audience' | 'computed_trait';
+
 /** The configuration that a body is validated against. */
 interface Known {
   sourceExists(id: string): boolean;

@@ -26,6 +26,7 @@ import {
   audienceView,
   createAudience,
   createTrait,
+  type DefinitionKind,
   type Made,
   type Making,
   patchAudience,
@@ -38,10 +39,8 @@ import { type Asking } from '../history/database';
 
 const DAY_MS = 86_400_000;
 
-type Kind = 'audience' | 'computed_trait';
-
 /** The differences between the two kinds. */
-interface Rules<K extends Kind, V> {
+interface Rules<K extends DefinitionKind, V> {
   kind: K;
   create: (body: unknown, making: Making) => Made<Kinds[K]>;
   patch: (before: Kinds[K], connected: string[], patch: Json, making: Making) => Made<Kinds[K]>;
@@ -113,7 +112,7 @@ export function computedTraitHandlers(deps: DefinitionDeps): HandlersOf<'compute
 
 type Changing = At & { body: Json | undefined };
 
-function definitionHandlers<K extends Kind, V extends object>(
+function definitionHandlers<K extends DefinitionKind, V extends object>(
   deps: DefinitionDeps,
   { kind, create, patch, view }: Rules<K, V>,
 ) {
@@ -178,7 +177,7 @@ function previewHandlers(deps: PreviewDeps): Pick<HandlersOf<'audiences'>, Previ
 }
 
 /** Lists `/syncs` and `/sizes` of audiences and of computed traits. */
-function pastHandlers({ entries, history, now }: DefinitionDeps, kind: Kind) {
+function pastHandlers({ entries, history, now }: DefinitionDeps, kind: DefinitionKind) {
   return {
     syncs: ({ id: asked, query }: { id: string; query: PageQuery }) => {
       const { id } = entries.get(kind, asked).data;

@@ -122,7 +122,8 @@ function isFirst(event: DeliveryEvent): boolean {
   );
 }
 
-function fold(
+/** Returns the row after the events of a delivery, and adds what they count. */
+export function fold(
   before: DeliveryRow | undefined,
   events: readonly DeliveryEvent[],
   counts: CountSums,

@@ -1,5 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
-import { type Job, type JobResults } from './job';
+import { isActive, type Job, type JobResults } from './job';
 import { type Known } from './candidates';
 import { databaseJson, type Database, type Row } from '../history/database';
 import { type DeliveryStatus, OPEN_STATUSES } from '../../../shared/model/reasons';
@@ -43,13 +43,7 @@ export async function saveJob(
        owner = case when $3::boolean then owner end,
        lease_until = case when $3::boolean then ${NOW_MS} + $5::bigint else 0 end
      where id = $1 and owner = $4 and ${ACTIVE} returning id`,
-    [
-      job.id,
-      databaseJson(job),
-      job.status === 'counting' || job.status === 'running',
-      owner,
-      forMs,
-    ],
+    [job.id, databaseJson(job), isActive(job), owner, forMs],
   );
   if (saved.length > 0) return 'saved';
   const cancelled = await database.query(

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type DeliveryEvent, type UrlAttempt } from '../../../shared/model/attempt-events';
 import { type MessageType } from '../../../shared/model/message';
 import { at as pick, share } from './hash-random';
@@ -16,9 +16,8 @@ const USERS = 200_000;
 const LARGEST = 0.4;
 const BUSIEST = 0.02;
 const ANONYMOUS = 0.1;
-/** Destinations from this number on have failing endpoints; the others respond. */
-const SICK_FROM = 40;
-const DESTINATIONS = 50;
+/** The share of the destinations whose endpoints respond; those of the others fail. */
+const WELL = 0.8;
 /** Its dead letters are all from the first twentieth of the time. */
 export const ONCE_SICK = 'dst_1';
 /** Shares of all, most common first. */
@@ -42,22 +41,26 @@ export interface Past {
   /** ms since 1970 */
   from: number;
   to: number;
+  /** the number of those that get deliveries */
+  destinations: number;
 }
 
 /** Returns an id in Waypost's format: 22 characters without an order. */
 export function idOf(prefix: string, i: number): string {
-  return `${prefix}_${createHash('sha1')
-    .update(`${prefix}${String(i)}`)
-    .digest('base64url')
-    .slice(0, 22)}`;
+  return `${prefix}_${hash('sha1', `${prefix}${String(i)}`, 'base64url').slice(0, 22)}`;
+}
+
+/** Returns when the i-th delivery was accepted, ms since 1970. */
+export function acceptedAtOf({ from, to, count }: Past, i: number): number {
+  return Math.floor(from + ((to - from) * i) / count);
 }
 
 /** Returns all events of the i-th delivery, in order. */
 export function eventsOf(past: Past, i: number): DeliveryEvent[] {
-  const acceptedAtMs = Math.floor(past.from + ((past.to - past.from) * i) / past.count);
+  const acceptedAtMs = acceptedAtOf(past, i);
   const iso = (ms: number) => new Date(acceptedAtMs + ms).toISOString();
   const destination =
-    share(i, 1) < LARGEST ? 'dst_0' : `dst_${String(1 + pick(i, 2, DESTINATIONS - 1))}`;
+    share(i, 1) < LARGEST ? 'dst_0' : `dst_${String(1 + pick(i, 2, past.destinations - 1))}`;
   const about = {
     delivery: idOf('dlv', i),
     message: idOf('msg', i),
@@ -68,7 +71,7 @@ export function eventsOf(past: Past, i: number): DeliveryEvent[] {
     acceptedAt: iso(0),
     expiresAt: iso(WINDOW_MS),
     replay: 0,
-    traceparent: `00-${createHash('md5').update(String(i)).digest('hex')}-b7ad6b7169203331-01`,
+    traceparent: `00-${hash('md5', String(i))}-b7ad6b7169203331-01`,
     record: { topic: 'webhooks', partition: i % 12, offset: Math.floor(i / 12) },
   };
   const good: UrlAttempt = {
@@ -108,7 +111,7 @@ export function eventsOf(past: Past, i: number): DeliveryEvent[] {
       { ...first, n: 2, hop: 1, at: iso(10_100), outcome: 'delivered', urls: [good] },
     ];
   }
-  const sick = Number(destination.slice(4)) >= SICK_FROM && fate < 0.2;
+  const sick = Number(destination.slice(4)) >= WELL * past.destinations && fate < 0.2;
   const onceSick = destination === ONCE_SICK && i < past.count / 20;
   if (!sick && !onceSick) return [delivered];
   if (sick && fate > 0.1) return [retried];

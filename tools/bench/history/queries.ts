@@ -1,3 +1,4 @@
+import { countableSpan, spanOf } from '../../../services/control/history/count-series';
 import { type Database } from '../../../services/control/history/database';
 import { type Filter } from '../../../services/control/history/filter';
 import {
@@ -6,12 +7,21 @@ import {
   countsInSteps,
   getDelivery,
   listDeliveries,
+  newestDead,
   openDeliveries,
   trendsInSteps,
+  withSince,
 } from '../../../services/control/history/queries';
+import { oldestMinute } from '../../../services/control/history/stored-counts';
+import { type Call } from '../../../services/control/http/handlers';
+import { RECENT_MS } from '../../../services/control/destinations/health';
+import { TREND_STEPS } from '../../../services/control/overview/destination-rows';
+import { type OverviewDeps, overviewHandlers } from '../../../services/control/overview/routes';
+import { MOST_OVERVIEW_ROWS } from '../../../shared/api/operation';
+import { type Destination } from '../../../shared/model/config';
 import { clockMs } from '../../harness/timing';
 import { at } from './hash-random';
-import { idOf, ONCE_SICK, type Past, userOf } from './past-events';
+import { acceptedAtOf, idOf, ONCE_SICK, type Past, userOf } from './past-events';
 
 /** Typical queries of the history, and their latency. */
 
@@ -28,11 +38,11 @@ export interface Answered {
   longest: number;
 }
 
-type Ask = (turn: number) => Promise<unknown>;
+export type Questions = Readonly<Record<string, (turn: number) => Promise<unknown>>>;
 
-export async function answerAll(database: Database, past: Past): Promise<Answered[]> {
+export async function answerAll(questions: Questions): Promise<Answered[]> {
   const answered: Answered[] = [];
-  for (const [question, ask] of Object.entries(questions(database, past))) {
+  for (const [question, ask] of Object.entries(questions)) {
     const times: number[] = [];
     let rows = 0;
     for (let turn = 0; turn <= TIMES; turn++) {
@@ -49,11 +59,9 @@ export async function answerAll(database: Database, past: Past): Promise<Answere
   return answered;
 }
 
-function questions(database: Database, past: Past): Record<string, Ask> {
-  const day = { sinceMs: past.to - 86_400_000, untilMs: past.to };
+export function listQuestions(database: Database, past: Past): Questions {
   const any = (turn: number, question: number) => at(turn, question, past.count);
-  const acceptedAt = (i: number) =>
-    Math.floor(past.from + ((past.to - past.from) * i) / past.count);
+  const acceptedAt = (i: number) => acceptedAtOf(past, i);
   const list = (filter: Filter | ((turn: number) => Filter)) => async (turn: number) => {
     const asked = typeof filter === 'function' ? filter(turn) : filter;
     return (await listDeliveries(database, asked, { limit: LIMIT })).rows;
@@ -124,26 +132,64 @@ function questions(database: Database, past: Past): Record<string, Ask> {
     }),
     'one delivery by its id': (turn) => getDelivery(database, idOf('dlv', any(turn, 25))),
     'a delivery that there is not': () => getDelivery(database, 'dlv_none'),
-    ...countQuestions(database, day),
-  };
-}
-
-function countQuestions(
-  database: Database,
-  day: { sinceMs: number; untilMs: number },
-): Record<string, Ask> {
-  const page = Array.from({ length: 50 }, (_, i) => `dst_${String(i)}`);
-  return {
-    'overview: what is under way': () => openDeliveries(database, []),
-    'overview: counts of a day': () => countsBetween(database, day, page),
-    'overview: a day in steps': () =>
-      countsInSteps(database, { ...day, stepMs: 300_000, destination: undefined }),
-    'destinations: a day of 50 in steps': () =>
-      trendsInSteps(database, { ...day, stepMs: 3_600_000 }, page),
     'number of all deliveries': () => countDeliveries(database, {}),
     'number with destination (1 %) and status dead': () =>
       countDeliveries(database, { destination: 'dst_7', status: 'dead' }),
     'number with source and type alias': () =>
       countDeliveries(database, { source: 'src_3', type: 'alias' }),
   };
+}
+
+/**
+ * The overview of the last day, and each of its questions of some size alone.
+ * @param configured the number of all destinations
+ */
+export async function overviewQuestions(
+  database: Database,
+  { to, destinations }: Past,
+  configured: number,
+): Promise<Questions> {
+  const minutesFrom = await oldestMinute(database);
+  const span = countableSpan(spanOf(undefined, to), minutesFrom);
+  const trendSpan = countableSpan(spanOf(undefined, to, TREND_STEPS), minutesFrom);
+  const recentSpan = { sinceMs: to - RECENT_MS, untilMs: to };
+  const shown = Array.from(
+    { length: Math.min(MOST_OVERVIEW_ROWS, destinations) },
+    (_, i) => `dst_${String(i)}`,
+  );
+  const whole = wholeOverview(database, to, configured);
+  return {
+    'overview: what is under way': () => openDeliveries(database, []),
+    'overview: who has dead letters': () => withSince(database, 'dead', span),
+    'overview: who failed just now': () => withSince(database, 'failed', recentSpan),
+    'overview: counts of a day': () => countsBetween(database, span, shown),
+    'overview: counts of the last minutes': () => countsBetween(database, recentSpan, shown),
+    'overview: a day in steps': () => countsInSteps(database, { ...span, destination: undefined }),
+    'overview: a day of each in steps': () => trendsInSteps(database, trendSpan, shown),
+    'overview: newest dead letters': () => newestDead(database, span, shown),
+    'overview: the whole answer': async () => (await whole()).data,
+  };
+}
+
+/** Returns how control answers `GET /overview`, by the clock of the past. */
+function wholeOverview(database: Database, nowMs: number, configured: number) {
+  const entries = Array.from({ length: configured }, (_, i) => {
+    const id = `dst_${String(i)}`;
+    const data = { id, name: id, enabled: true, paused: false, webhooks: [] };
+    return { version: 1, data: data as unknown as Destination };
+  });
+  const byId = new Map(entries.map((entry) => [entry.data.id, entry]));
+  const history: OverviewDeps['history'] = { ask: (work) => work(database) };
+  const handlers = overviewHandlers({
+    config: {
+      list: () => entries,
+      destination: (id: string) => byId.get(id),
+      onChange: () => undefined,
+    },
+    history,
+    now: () => new Date(nowMs),
+    keepAnswersMs: 0,
+  } as unknown as OverviewDeps);
+  return () =>
+    Promise.resolve(handlers['GET /overview']({ query: { trend: true } } as Call<'GET /overview'>));
 }

@@ -468,6 +468,29 @@ test.each(['57014', '40P01', '55P03'])(
   },
 );
 
+test('a reader that finds a partition made by another process tries again, and leaves out nothing', async () => {
+  append('a', 'b');
+  let tries = 0;
+  const pauses: number[] = [];
+  const one = reader(
+    {
+      write: (transaction, texts) =>
+        ++tries < 3 ? Promise.reject(withCode('42P07')) : store('texts')(transaction, texts),
+    },
+    {
+      pause: (ms) => {
+        pauses.push(ms);
+        return new Promise((resolve) => setImmediate(resolve));
+      },
+    },
+  );
+  one.start();
+  await eventually(async () => expect(await position()).toBe(2));
+  await one.stop();
+  expect([await written(), one.leftOut, tries]).toEqual([['a', 'b'], 0, 3]);
+  expect(pauses.slice(0, 2)).toEqual([200, 400]);
+});
+
 test.each(['40P01', '55P03'])(
   'a batch that waited for a lock is not tried in ever smaller parts (%s)',
   async (code) => {
