@@ -45,10 +45,11 @@ beforeAll(async () => {
     openBrowser(CHROMIUM_SHELL),
   ]);
   tab = await openTab(browser);
-  await signIn('/connect');
+  await tab.page.goto(at('/'));
+  await enter(stage.system.adminToken);
   signedIn = { storageState: await tab.page.context().storageState() };
-  shop = await beginEmpty();
   await tab.close();
+  shop = await stage.system.createSource('Web shop');
   const connect = (name: string, path: string) =>
     stage.system.createDestination({
       name,
@@ -86,42 +87,11 @@ async function forget(probe: string): Promise<void> {
   await stage.system.control('DELETE', `/destinations/${own.id}`);
 }
 
-/** Where nothing is yet, each page says what comes next. @returns a first source, which is next */
-async function beginEmpty(): Promise<Source> {
-  const { page } = tab;
-  await place('Overview').click();
-  await page.getByRole('link', { name: 'Connect your first integration' }).waitFor();
-  const source = await stage.system.createSource('Web shop');
-  for (const [name, says] of [
-    ['Deliveries', 'No deliveries yet'],
-    ['Events', 'No calls yet'],
-  ] as const) {
-    await place(name).click();
-    await page.getByText(says).waitFor();
-    const curl = page.getByRole('region', { name: 'code for curl' });
-    expect(await curl.textContent()).toContain(
-      `curl ${stage.system.ingestUrl}/v1/track -u '${source.writeKey}:'`,
-    );
-    await isGood();
-  }
-  return source;
-}
-
 const at = (path: string) => `${stage.system.controlUrl}${path}`;
 
 /** A link of the navigation, which loads no page anew. */
 const place = (name: string) =>
   tab.page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true });
-
-async function signIn(path: string): Promise<void> {
-  const { page } = tab;
-  await page.goto(at(path));
-  await page.getByLabel(/^Token/).waitFor();
-  await page.getByText('keeps it in .waypost/admin-token').waitFor();
-  await isGoodEverywhere();
-  await enter(stage.system.adminToken);
-  expect(page.url()).toBe(at(path));
-}
 
 /**
  * Signs in and waits for the session: leaving the page earlier would cancel the request that
@@ -945,6 +915,8 @@ story(
     tab = await openTab(browser);
     const { page } = tab;
     await page.goto(at('/'));
+    await page.getByText('keeps it in .waypost/admin-token').waitFor();
+    await isGoodEverywhere();
     await enter(stage.system.adminToken);
     // One step is not done, so the list of the first steps is there.
     await stage.system.control('PATCH', '/alerts', { webhooks: [] });
