@@ -20,9 +20,10 @@ import { aTrack } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 
 /**
- * Names that people give and clients send: as long as they may be, without a space, from right to
- * left, with emoji, and with markup. No page is wider than the window because of them, each can be
- * seen, and none runs. These are all pages, so that their accessibility is examined here, too.
+ * All pages: where nothing is yet, and with the names that people give and clients send: as long as
+ * they may be, without a space, from right to left, with emoji, and with markup. No page is wider
+ * than the window because of them, each can be seen, and none runs. Their accessibility is examined
+ * here, too.
  */
 
 const MINUTES = 60_000;
@@ -56,7 +57,6 @@ beforeAll(async () => {
     }),
     openBrowser(CHROMIUM_SHELL),
   ]);
-  subjects = await makeStrange();
 }, 8 * MINUTES);
 afterAll(async () => {
   await browser.close();
@@ -158,67 +158,108 @@ function askedBy(page: Page): string[] {
   return asked;
 }
 
-testWith(
-  CHROMIUM_SHELL,
-  'the page of a destination asks for its health once, beside the destination, and not for the ' +
-    'overview of all; folded numbers are no rows',
-  async () => {
-    const tab = await signedIn();
-    const { page } = tab;
-    await page.goto(`${stage.system.controlUrl}/connect`);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    const own = `/destinations/${subjects.destination}`;
-    let held: Route | undefined;
-    await page.route(`**/api/v1${own}`, (route) => void (held = route), { times: 1 });
-    const asked = askedBy(page);
-    await page.goto(`${stage.system.controlUrl}${own}`);
-    await eventually(() => expect(asked).toContain(`${own}/health`));
-    await eventually(() => expect(held).toBeDefined());
-    await held!.continue();
-    await page.getByText('As a table').waitFor();
-    expect(asked.filter((path) => path === `${own}/health`)).toHaveLength(1);
-    expect(asked).not.toContain('/overview');
-    const rows = page.getByRole('region', { name: 'Deliveries over time' }).getByRole('row');
-    expect(await rows.count()).toBe(0);
-    await page.getByText('As a table').click();
-    await rows.first().waitFor();
-    await tab.close();
-  },
-  MINUTES,
-);
-
-testWith(
-  CHROMIUM_SHELL,
-  'every page fits its window with names of 200 letters, from right to left, of emoji and of ' +
-    'markup, shows what it is about without scrolling, and is accessible in light and dark',
-  async () => {
-    const pages = consolePages(subjects);
-    expect(routesWithout(pages)).toEqual([]);
-    const tab = await signedIn();
-    const { page } = tab;
-    /** findings of all pages, so that one run shows them all */
-    const found: string[] = [];
-    let headsThatStayed = 0;
-    for (const { path, first } of pages) {
-      await page.setViewportSize({ width: 1_280, height: 800 });
-      await page.goto(`${stage.system.controlUrl}${path}`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await eventually(async () => expect(await page.locator('.skeletons').count()).toBe(0));
-      const { odd, stayed } = await looksOf(tab);
-      headsThatStayed += stayed;
-      const misfits = [
-        ...odd,
+describe('where nothing is yet', () => {
+  testWith(
+    CHROMIUM_SHELL,
+    'each page says what comes next, fits its window, and is accessible in light and dark',
+    async () => {
+      const tab = await signedIn();
+      const { page } = tab;
+      const misfits = async () => [
         ...(await barriersIn(tab)),
-        ...(await misfitsOf(tab, first, WINDOWS)),
-        ...(await uncardedOf(tab)),
+        ...(await misfitsOf(tab, 'main h1', WINDOWS)),
       ];
-      found.push(...misfits.map((misfit) => `${path}: ${misfit}`));
-    }
-    expect(found).toEqual([]);
-    expect(headsThatStayed).toBeGreaterThan(0);
-    expect(await tab.evaluate('window.wasRun')).toBeUndefined();
-    expect(tab.complaints).toEqual([]);
-    await tab.close();
-  },
-  8 * MINUTES,
-);
+      await page.goto(`${stage.system.controlUrl}/`);
+      await page.getByRole('link', { name: 'Connect your first integration' }).waitFor();
+      expect(await misfits()).toEqual([]);
+      const { writeKey } = await stage.system.createSource(LONG);
+      for (const [path, says] of [
+        ['/deliveries', 'No deliveries yet'],
+        ['/debugger', 'No calls yet'],
+      ] as const) {
+        await page.setViewportSize({ width: 1_280, height: 800 });
+        await page.goto(`${stage.system.controlUrl}${path}`);
+        await page.getByText(says).waitFor();
+        const curl = page.getByRole('region', { name: 'code for curl' });
+        expect(await curl.textContent()).toContain(
+          `curl ${stage.system.ingestUrl}/v1/track -u '${writeKey}:'`,
+        );
+        expect(await misfits()).toEqual([]);
+      }
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    },
+    3 * MINUTES,
+  );
+});
+
+describe('with strange names', () => {
+  beforeAll(async () => {
+    subjects = await makeStrange();
+  }, 8 * MINUTES);
+
+  testWith(
+    CHROMIUM_SHELL,
+    'the page of a destination asks for its health once, beside the destination, and not for the ' +
+      'overview of all; folded numbers are no rows',
+    async () => {
+      const tab = await signedIn();
+      const { page } = tab;
+      await page.goto(`${stage.system.controlUrl}/connect`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      const own = `/destinations/${subjects.destination}`;
+      let held: Route | undefined;
+      await page.route(`**/api/v1${own}`, (route) => void (held = route), { times: 1 });
+      const asked = askedBy(page);
+      await page.goto(`${stage.system.controlUrl}${own}`);
+      await eventually(() => expect(asked).toContain(`${own}/health`));
+      await eventually(() => expect(held).toBeDefined());
+      await held!.continue();
+      await page.getByText('As a table').waitFor();
+      expect(asked.filter((path) => path === `${own}/health`)).toHaveLength(1);
+      expect(asked).not.toContain('/overview');
+      const rows = page.getByRole('region', { name: 'Deliveries over time' }).getByRole('row');
+      expect(await rows.count()).toBe(0);
+      await page.getByText('As a table').click();
+      await rows.first().waitFor();
+      await tab.close();
+    },
+    MINUTES,
+  );
+
+  testWith(
+    CHROMIUM_SHELL,
+    'every page fits its window with names of 200 letters, from right to left, of emoji and of ' +
+      'markup, shows what it is about without scrolling, and is accessible in light and dark',
+    async () => {
+      const pages = consolePages(subjects);
+      expect(routesWithout(pages)).toEqual([]);
+      const tab = await signedIn();
+      const { page } = tab;
+      /** findings of all pages, so that one run shows them all */
+      const found: string[] = [];
+      let headsThatStayed = 0;
+      for (const { path, first } of pages) {
+        await page.setViewportSize({ width: 1_280, height: 800 });
+        await page.goto(`${stage.system.controlUrl}${path}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await eventually(async () => expect(await page.locator('.skeletons').count()).toBe(0));
+        const { odd, stayed } = await looksOf(tab);
+        headsThatStayed += stayed;
+        const misfits = [
+          ...odd,
+          ...(await barriersIn(tab)),
+          ...(await misfitsOf(tab, first, WINDOWS)),
+          ...(await uncardedOf(tab)),
+        ];
+        found.push(...misfits.map((misfit) => `${path}: ${misfit}`));
+      }
+      expect(found).toEqual([]);
+      expect(headsThatStayed).toBeGreaterThan(0);
+      expect(await tab.evaluate('window.wasRun')).toBeUndefined();
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    },
+    8 * MINUTES,
+  );
+});

@@ -1,9 +1,14 @@
-import { type Browser, type BrowserContextOptions, type Locator } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContextOptions,
+  type Locator,
+  type Route,
+} from 'playwright-core';
 import { DOCS } from '../../console/src/lib/docs';
 import { openSection, openTab, type Tab } from '../support/browser';
 import { CHROMIUM_SHELL, openBrowser } from '../support/chromium';
 import { eventually } from '../support/eventually';
-import { aTrack } from '../support/factories';
+import { aTrack, someTracks } from '../support/factories';
 import { openStorySystem, type StorySystem } from '../support/story-system';
 import { type Destination, type Source } from '../../tools/harness/api';
 import { testWith } from '../support/external-tools';
@@ -40,10 +45,11 @@ beforeAll(async () => {
     openBrowser(CHROMIUM_SHELL),
   ]);
   tab = await openTab(browser);
-  await signIn('/connect');
+  await tab.page.goto(at('/'));
+  await enter(stage.system.adminToken);
   signedIn = { storageState: await tab.page.context().storageState() };
-  shop = await beginEmpty();
   await tab.close();
+  shop = await stage.system.createSource('Web shop');
   const connect = (name: string, path: string) =>
     stage.system.createDestination({
       name,
@@ -81,42 +87,11 @@ async function forget(probe: string): Promise<void> {
   await stage.system.control('DELETE', `/destinations/${own.id}`);
 }
 
-/** Where nothing is yet, each page says what comes next. @returns a first source, which is next */
-async function beginEmpty(): Promise<Source> {
-  const { page } = tab;
-  await place('Overview').click();
-  await page.getByRole('link', { name: 'Connect your first integration' }).waitFor();
-  const source = await stage.system.createSource('Web shop');
-  for (const [name, says] of [
-    ['Deliveries', 'No deliveries yet'],
-    ['Events', 'No calls yet'],
-  ] as const) {
-    await place(name).click();
-    await page.getByText(says).waitFor();
-    const curl = page.getByRole('region', { name: 'code for curl' });
-    expect(await curl.textContent()).toContain(
-      `curl ${stage.system.ingestUrl}/v1/track -u '${source.writeKey}:'`,
-    );
-    await isGood();
-  }
-  return source;
-}
-
 const at = (path: string) => `${stage.system.controlUrl}${path}`;
 
 /** A link of the navigation, which loads no page anew. */
 const place = (name: string) =>
   tab.page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true });
-
-async function signIn(path: string): Promise<void> {
-  const { page } = tab;
-  await page.goto(at(path));
-  await page.getByLabel(/^Token/).waitFor();
-  await page.getByText('keeps it in .waypost/admin-token').waitFor();
-  await isGoodEverywhere();
-  await enter(stage.system.adminToken);
-  expect(page.url()).toBe(at(path));
-}
 
 /**
  * Signs in and waits for the session: leaving the page earlier would cancel the request that
@@ -343,6 +318,19 @@ async function holdsNoSecret(...planted: string[]): Promise<void> {
   }
 }
 
+/** Marks the text of a cell, as one does to copy it. That opens nothing. */
+async function mark(cell: Locator): Promise<void> {
+  const { mouse } = tab.page;
+  const before = tab.page.url();
+  const { x, y, width, height } = (await cell.boundingBox())!;
+  await mouse.move(x + 1, y + height / 2);
+  await mouse.down();
+  await mouse.move(x + width - 1, y + height / 2, { steps: 5 });
+  await mouse.up();
+  expect(await tab.evaluate('getSelection().toString()')).toMatch(/\S/);
+  expect(await tab.evaluate('location.href')).toBe(before);
+}
+
 /** Opens a menu by its button. */
 async function openMenu(name: RegExp | string): Promise<void> {
   await tab.page.getByRole('button', { name }).click();
@@ -404,6 +392,7 @@ story(
     await search.fill('order lost');
     await row.locator('mark', { hasText: 'Order Lost' }).waitFor();
     await page.getByText('"order lost" in quotes finds exactly that value.').waitFor();
+    await mark(page.locator(`[data-row="${lost}"] .c-destination`));
     await page.locator(`[data-row="${lost}"] .c-time`).click();
     await page.waitForURL(new RegExp(`panel=${lost}`));
     await page.getByRole('complementary', { name: 'Delivery' }).getByText('Timeline').waitFor();
@@ -926,6 +915,8 @@ story(
     tab = await openTab(browser);
     const { page } = tab;
     await page.goto(at('/'));
+    await page.getByText('keeps it in .waypost/admin-token').waitFor();
+    await isGoodEverywhere();
     await enter(stage.system.adminToken);
     // One step is not done, so the list of the first steps is there.
     await stage.system.control('PATCH', '/alerts', { webhooks: [] });
@@ -1058,6 +1049,69 @@ for (const [name, tell] of Object.entries({ ...administration, ...audiences, ...
 }
 
 story(
+  'a selection of all that match outlives new rows and a failed read, and ends with another filter',
+  async () => {
+    const { page } = tab;
+    const { source, destination, send } = await stage.connect({
+      name: 'Busy',
+      webhooks: [{ url: stage.sink.url('/busy') }],
+    });
+    await stage.system.send(source.writeKey, 'batch', { batch: someTracks(60) });
+    const total = async () => {
+      const path = `/deliveries?destination=${destination.id}&limit=1&total=true`;
+      return (await stage.system.control('GET', path)).body.total as unknown;
+    };
+    await eventually(async () => expect(await total()).toEqual({ count: 60, exact: true }));
+    await page.goto(at(`/destinations/${destination.id}/deliveries`));
+    const selected = page.getByRole('region', { name: 'Selected deliveries' });
+    const wholePage = page.getByLabel('Select all on this page');
+    await wholePage.check();
+    await selected.getByText('50 selected').waitFor();
+    await send();
+    await eventually(async () => expect(await wholePage.isChecked()).toBe(false));
+    const all = selected.getByRole('button', { name: /^Select all \d+ that match$/ });
+    await all.waitFor();
+    await isGood();
+
+    await page.route('**/api/v1/deliveries?*', (route) => route.fulfill({ status: 503 }));
+    await page.getByText('Could not load deliveries').waitFor();
+    await selected.getByText('50 selected').waitFor();
+    await page.unrouteAll();
+    await wholePage.waitFor();
+
+    // Whoever clears the selection no longer waits for what is being read.
+    let held: Route | undefined;
+    await page.route('**/api/v1/deliveries?*limit=200*', (route) => void (held = route));
+    await all.click();
+    await eventually(() => expect(held).toBeDefined());
+    const ended = page.waitForEvent('requestfailed');
+    await selected.getByRole('button', { name: 'Clear the selection' }).click();
+    await ended;
+    await page.unrouteAll();
+
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await page.getByText('51–61 of 61').waitFor();
+    await wholePage.check();
+    await page.getByRole('button', { name: 'First page' }).click();
+    await selected.getByText('11 selected').waitFor();
+    await all.click();
+    await selected.getByText('61 selected').waitFor();
+    await all.waitFor({ state: 'detached' });
+    await page.locator('tr[data-row] input').first().uncheck();
+    await selected.getByText('60 selected').waitFor();
+    await all.waitFor();
+    await page.getByRole('button', { name: 'Delivered', exact: true }).click();
+    await selected.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'All', exact: true }).click();
+    await page.waitForURL((url) => url.search === '');
+    await wholePage.waitFor();
+    expect(await selected.count()).toBe(0);
+    expect(tab.complaints.filter((text) => !text.includes('503'))).toEqual([]);
+  },
+  MINUTES,
+);
+
+story(
   'after the end of a session, signing in leads back to the same address',
   async () => {
     const { page } = tab;
@@ -1143,6 +1197,7 @@ async function findIn(list: 'Sources' | 'Destinations', part: string, name: stri
   const sorted = (body.data as { name: string }[]).map((each) => each.name);
   await eventually(async () => expect(await names()).toEqual(sorted));
 
+  await mark(page.locator('tr[data-row] td:nth-child(2)').first());
   // By keyboard to the next row, to its page, and back to it.
   const next = await page.locator('tr[data-row]').nth(1).getAttribute('data-row');
   await page.locator('tr[data-row] .link').first().focus();

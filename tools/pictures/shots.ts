@@ -45,6 +45,9 @@ export async function takePictures(system: System, known: Known): Promise<void> 
     await open('/');
     await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
     await shoot(page, 'overview', { height: 1_080 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await shoot(page, 'overview-dark', { height: 1_080 });
+    await page.emulateMedia({ colorScheme: 'light' });
 
     await open(`/destinations/${idOf('Acme Billing')}`);
     await page.getByRole('heading', { name: /^Last / }).waitFor();
@@ -54,6 +57,13 @@ export async function takePictures(system: System, known: Known): Promise<void> 
     await open(`/deliveries?${lost}&panel=${await find(lost)}`);
     await page.getByRole('complementary', { name: 'Delivery' }).getByText('Timeline').waitFor();
     await shoot(page, 'deliveries');
+
+    await open('/deliveries');
+    await page
+      .getByRole('link', { name: /^track/ })
+      .first()
+      .waitFor();
+    await shoot(page, 'deliveries-phone', { width: 390, height: 844 });
 
     // Its endpoint was away for a moment, and accepted the second attempt.
     const retried = `destination=${idOf('Delta Logistics')}&status=delivered&limit=200`;
@@ -177,7 +187,8 @@ async function showConflict(page: Page, open: Open, system: System, id: string):
 }
 
 interface View {
-  /** of the window, px; default: 800 */
+  /** of the window, px; default: 1,280 × 800 */
+  width?: number;
   height?: number;
   /** what the picture begins with; default: what the page shows now */
   from?: Locator;
@@ -189,8 +200,9 @@ const BAR_PX = 110;
 /**
  * Takes a picture of the window. Charts and pictures of a page that has just loaded need a moment.
  */
-async function shoot(page: Page, name: string, { height = 800, from }: View = {}): Promise<void> {
-  await page.setViewportSize({ width: 1280, height });
+async function shoot(page: Page, name: string, view: View = {}): Promise<void> {
+  const { width = 1_280, height = 800, from } = view;
+  await page.setViewportSize({ width, height });
   await eventually(
     async () => {
       if ((await page.locator('.skeletons').count()) > 0) throw new Error(`${name} is loading`);

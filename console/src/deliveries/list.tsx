@@ -1,13 +1,11 @@
 import { Button, Checkbox, Group, Text } from '@mantine/core';
-import { type KeyboardEvent, type MouseEvent, useEffect, useRef, useState } from 'react';
 import { type Deliveries as Response } from '../../../shared/api/operations';
 import { defined } from '../../../shared/collections/defined';
 import { SelectionBar } from '../delivery/selection';
-import { call, useRead } from '../lib/api';
+import { useRead } from '../lib/api';
 import { whyOf } from '../lib/goes-on';
 import { answerInShort, count, stateInWords } from '../lib/labels';
-import { sayProblem } from '../lib/problems';
-import { isNotForRow, linkOf, rowOf } from '../lib/rows';
+import { type Beside, moveInRows, openRow } from '../lib/rows';
 import { useMay } from '../lib/session';
 import { timeOf } from '../lib/times';
 import { SendFirst } from '../source/send-first';
@@ -15,12 +13,12 @@ import { type Filters, Pager, useFilters } from '../ui/filters';
 import { Marked, Sought } from '../ui/marked';
 import { ViewTabs } from '../ui/saved-views';
 import { TimeFilter } from '../ui/time-filter';
-import { useToast } from '../ui/toast';
 import { Empty, number, Pill, Table, TextLink, Unread, When } from '../ui/ui';
 import { Histogram } from './histogram';
 import { DeliveryPanel } from './panel';
-import { MOST_SELECTED, readMatching } from './read-matching';
+import { MOST_SELECTED } from './read-matching';
 import { SearchField } from './search-field';
+import { type Selection, useSelection } from './selection';
 import { tallyInWords, theMessageOf } from './tally';
 import { text } from '../texts';
 
@@ -69,10 +67,16 @@ export function DeliveryList({ destination }: Props) {
   const query = queryOf(filters, destination);
   const read = useRead('GET /deliveries', { query }, { every: 5_000, keep: true });
   const total = useTotal(query);
+  const selection = useSelection(`${destination ?? ''}?${filters.text}`, query);
   const sought = 'q' in query ? filters.get('q') : '';
+  const beside: Beside = {
+    open: filters.panel,
+    show: filters.setPanel,
+  };
   // Of what was searched for before, or of a page of several, no count would be true.
-  const isAll =
+  const isWholeList =
     !read.isPlaceholderData && filters.get('after') === '' && read.data?.data.next === null;
+  const hasMore = !isWholeList && !selection.isAll;
   return (
     <>
       <div className="search-row">
@@ -95,18 +99,38 @@ export function DeliveryList({ destination }: Props) {
         <Searched
           times={read.data.data.searched}
           asked={sought}
-          found={isAll ? read.data.data.data : []}
+          found={isWholeList ? read.data.data.data : []}
         />
       )}
-      {read.data && !read.error ? (
+      <Sought value={sought}>
         <div className={destination === undefined ? '' : 'of-one'}>
-          <Sought value={sought}>
-            <Found deliveries={read.data.data} query={query} filters={filters} total={total} />
-          </Sought>
+          <div
+            className={beside.open === '' ? '' : 'with-panel'}
+            onClick={(event) => openRow(event, beside)}
+            onKeyDown={(event) => moveInRows(event, beside)}
+          >
+            <div className="list">
+              <SelectionBar
+                selected={[...selection.rows.values()]}
+                onDone={selection.clear}
+                more={hasMore && <SelectAll of={selection} total={total} />}
+              />
+              {read.data && !read.error ? (
+                <Found deliveries={read.data.data} filters={filters} selection={selection} />
+              ) : (
+                <Unread read={read} what={words.list} />
+              )}
+            </div>
+            {beside.open !== '' && (
+              <DeliveryPanel
+                key={beside.open}
+                id={beside.open}
+                onClose={() => filters.setPanel('')}
+              />
+            )}
+          </div>
         </div>
-      ) : (
-        <Unread read={read} what={words.list} />
-      )}
+      </Sought>
       <Pager filters={filters} page={read.data?.data} total={total} />
     </>
   );
@@ -174,144 +198,70 @@ function Searched({ times: { from, to, complete }, asked, found }: SearchedProps
   );
 }
 
-interface FoundProps {
-  deliveries: Response;
-  query: Query;
-  filters: Filters;
+interface SelectAllProps {
+  of: Selection;
   /** undefined: not counted */
   total: Response['total'];
 }
 
-function Found({ deliveries: { data: deliveries, next }, query, filters, total }: FoundProps) {
-  const mayAct = useMay('POST /deliveries/{id}/replay');
-  const [chosen, setChosen] = useState<ReadonlyMap<string, Row>>(new Map());
-  const [reading, setReading] = useState<AbortController>();
-  useEffect(() => () => reading?.abort(), [reading]);
-  const toast = useToast();
-  const open = filters.panel;
-  const keys = useRowKeys(deliveries, open, filters.setPanel);
-  if (deliveries.length === 0) return <Nothing filters={filters} isAll={next === null} />;
-  const choose = (rows: readonly Row[], on: boolean) => {
-    const selected = new Map(chosen);
-    for (const row of rows) {
-      if (on) selected.set(row.id, row);
-      else selected.delete(row.id);
-    }
-    setChosen(selected);
-  };
-  const onPage = deliveries.filter(({ id }) => chosen.has(id)).length;
-  const isWholePage = onPage === deliveries.length;
-  const chooseAll = async () => {
-    const aborter = new AbortController();
-    const { signal } = aborter;
-    setReading(aborter);
-    const { after: _, ...all } = query;
-    const readPage = async (page: { limit: number; after?: string }) =>
-      (await call('GET /deliveries', { query: { ...all, ...page }, signal })).data;
-    try {
-      const { rows, isPart } = await readMatching(readPage);
-      setChosen(new Map(rows.map((row) => [row.id, row])));
-      if (isPart) toast(words.selectedPart(count(rows.length)));
-    } catch (error) {
-      if (!signal.aborted) toast(sayProblem(error));
-    } finally {
-      setReading(undefined);
-    }
-  };
-  const mayChooseAll = isWholePage && next !== null && chosen.size <= deliveries.length;
+function SelectAll({ of: { selectAll, isReading }, total }: SelectAllProps) {
   return (
-    <div className={open === '' ? '' : 'with-panel'} onKeyDown={keys}>
-      <div className="list">
-        <SelectionBar
-          selected={[...chosen.values()]}
-          onDone={() => setChosen(new Map())}
-          more={
-            mayChooseAll && (
-              <Button
-                variant="subtle"
-                size="compact-sm"
-                loading={reading !== undefined}
-                onClick={() => void chooseAll()}
-              >
-                {total && total.exact && total.count <= MOST_SELECTED
-                  ? words.selectAllOf(count(total.count))
-                  : words.selectMost(count(MOST_SELECTED))}
-              </Button>
-            )
-          }
-        />
-        <Table
-          label={words.deliveries}
-          className="dense deliveries"
-          select={
-            mayAct && (
-              <Checkbox
-                size="xs"
-                aria-label={words.selectAll}
-                checked={isWholePage}
-                indeterminate={onPage > 0 && !isWholePage}
-                onChange={(event) => choose(deliveries, event.target.checked)}
-              />
-            )
-          }
-          head={[
-            { text: words.status, className: 'c-status' },
-            { text: words.message, className: 'c-message' },
-            { text: words.destination, className: 'c-destination' },
-            { text: words.user, className: 'c-user' },
-            { text: words.accepted, className: 'c-time' },
-            { ...number(words.attempts), className: 'c-attempts' },
-            { text: words.response, className: 'c-response' },
-            { text: words.why, className: 'c-why' },
-          ]}
-        >
-          {deliveries.map((delivery) => (
-            <Line
-              key={delivery.id}
-              of={delivery}
-              isOpen={delivery.id === open}
-              onOpen={() => filters.setPanel(delivery.id)}
-              chosen={mayAct ? chosen.has(delivery.id) : undefined}
-              onChoose={(on) => choose([delivery], on)}
-            />
-          ))}
-        </Table>
-      </div>
-      {open !== '' && <DeliveryPanel key={open} id={open} onClose={() => filters.setPanel('')} />}
-    </div>
+    <Button variant="subtle" size="compact-sm" loading={isReading} onClick={selectAll}>
+      {total && total.exact && total.count <= MOST_SELECTED
+        ? words.selectAllOf(count(total.count))
+        : words.selectMost(count(MOST_SELECTED))}
+    </Button>
   );
 }
 
-/**
- * The keys of a list: ↑ and ↓ move from row to row, and with them what is open beside the list;
- * Space opens a delivery there, and Escape closes it.
- */
-function useRowKeys(rows: readonly Row[], open: string, show: (id: string) => void) {
-  const focused = useRef<string>(undefined);
-  return (event: KeyboardEvent<HTMLElement>) => {
-    const target = event.target as HTMLElement;
-    if (/^(TEXTAREA|SELECT)$/.test(target.tagName) || target.closest('.json, pre, dialog')) return;
-    const own = target.closest<HTMLElement>('[data-row]')?.dataset.row;
-    const current = own ?? (open === '' ? focused.current : open);
-    if (event.key === 'Escape' && open !== '') {
-      show('');
-      focusRow(open);
-    } else if (event.key === ' ' && own !== undefined && target.tagName === 'A') {
-      show(own);
-    } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
-      const at = rows.findIndex(({ id }) => id === current);
-      const next = rows[event.key === 'ArrowDown' ? at + 1 : Math.max(0, at - 1)];
-      if (!next) return;
-      focused.current = next.id;
-      focusRow(next.id);
-      if (open !== '') show(next.id);
-    } else return;
-    event.preventDefault();
-  };
+interface FoundProps {
+  deliveries: Response;
+  filters: Filters;
+  selection: Selection;
 }
 
-function focusRow(id: string): void {
-  linkOf(rowOf(id))?.focus();
+function Found({ deliveries: { data: deliveries, next }, filters, selection }: FoundProps) {
+  const mayAct = useMay('POST /deliveries/{id}/replay');
+  if (deliveries.length === 0) return <Nothing filters={filters} isAll={next === null} />;
+  const onPage = deliveries.filter(({ id }) => selection.rows.has(id)).length;
+  const isWholePage = onPage === deliveries.length;
+  return (
+    <Table
+      label={words.deliveries}
+      className="dense deliveries"
+      select={
+        mayAct && (
+          <Checkbox
+            size="xs"
+            aria-label={words.selectAll}
+            checked={isWholePage}
+            indeterminate={onPage > 0 && !isWholePage}
+            onChange={(event) => selection.select(deliveries, event.target.checked)}
+          />
+        )
+      }
+      head={[
+        { text: words.status, className: 'c-status' },
+        { text: words.message, className: 'c-message' },
+        { text: words.destination, className: 'c-destination' },
+        { text: words.user, className: 'c-user' },
+        { text: words.accepted, className: 'c-time' },
+        { ...number(words.attempts), className: 'c-attempts' },
+        { text: words.response, className: 'c-response' },
+        { text: words.why, className: 'c-why' },
+      ]}
+    >
+      {deliveries.map((delivery) => (
+        <Line
+          key={delivery.id}
+          of={delivery}
+          isOpen={delivery.id === filters.panel}
+          chosen={mayAct ? selection.rows.has(delivery.id) : undefined}
+          onChoose={(on) => selection.select([delivery], on)}
+        />
+      ))}
+    </Table>
+  );
 }
 
 /** @param props.isAll no older ones follow on a next page */
@@ -340,17 +290,12 @@ function lookupOf(filters: Filters): string {
 interface LineProps {
   of: Row;
   isOpen: boolean;
-  onOpen: () => void;
   /** undefined: the user may not act on deliveries */
   chosen: boolean | undefined;
   onChoose: (on: boolean) => void;
 }
 
-/** Beside a narrower list nothing has room: a click then leads to the page of the delivery. */
-const HAS_ROOM = '(min-width: 64em)';
-
-function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
-  const link = useRef<HTMLAnchorElement>(null);
+function Line({ of: delivery, isOpen, chosen, onChoose }: LineProps) {
   const title = delivery.event === null ? delivery.type : `${delivery.type}: ${delivery.event}`;
   const why = whyOf(delivery, Date.now());
   const { lastStatusCode, lastError } = delivery;
@@ -358,16 +303,8 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
   const answer = answerInShort(lastStatusCode, lastError?.code);
   // The word that the search field takes.
   const errorFilter = lastStatusCode === null && lastError ? `error:${lastError.code}` : answer;
-  const onClick = (event: MouseEvent<HTMLElement>) => {
-    if (isNotForRow(event)) return;
-    if (!window.matchMedia(HAS_ROOM).matches) link.current?.click();
-    else {
-      link.current?.focus({ preventScroll: true });
-      onOpen();
-    }
-  };
   return (
-    <tr data-row={delivery.id} data-open={isOpen} onClick={onClick}>
+    <tr data-row={delivery.id} data-open={isOpen}>
       {chosen !== undefined && (
         <td className="select">
           <Checkbox
@@ -383,7 +320,6 @@ function Line({ of: delivery, isOpen, onOpen, chosen, onChoose }: LineProps) {
       </td>
       <td className="c-message" title={title}>
         <TextLink
-          ref={link}
           to={`/deliveries/${delivery.id}`}
           aria-label={words.rowName(title, stateInWords(delivery.status), delivery.id)}
         >

@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Modal, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core';
-import { type ReactNode, type Ref, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link, type LinkProps } from 'react-router';
 import { defined } from '../../../shared/collections/defined';
 import { fieldProblems, isMissing, partsOf, sayProblem } from '../lib/problems';
@@ -345,7 +345,7 @@ export function useBeat(everyMs: number): void {
   }, [everyMs]);
 }
 
-export function TextLink(props: LinkProps & { ref?: Ref<HTMLAnchorElement> }) {
+export function TextLink(props: LinkProps) {
   return <Link className="link" {...props} />;
 }
 
