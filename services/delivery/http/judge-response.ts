@@ -98,15 +98,15 @@ export function judgeResponse(
   if (classification !== 'delivered') {
     attempt.error = { code: 'status', message: statusMessage(status, says) };
   }
-  const wait = retryAfterMs(status, headerOf(response, 'retry-after'), context.nowMs);
-  const byWait = statusSignal(status, wait);
+  const waitMs = retryAfterMs(status, headerOf(response, 'retry-after'), context.nowMs);
+  const byWait = statusSignal(status, waitMs);
   const signal: Signal = isRefused && byWait.kind === 'failed' ? { kind: 'ok' } : byWait;
   // Its connection is closed, and the next request opens another.
   const isIrregular = response.truncated || response.oddities !== undefined;
   return {
     attempt,
     classification,
-    retryAfterMs: isRefused ? undefined : wait,
+    retryAfterMs: isRefused ? undefined : waitMs,
     says,
     signal: isIrregular && signal.kind === 'ok' ? { kind: 'irregular' } : signal,
   };
@@ -141,8 +141,8 @@ export function judgeUnusable(endpoint: AskedUrl, problem: string): JudgedRespon
   };
 }
 
-function statusSignal(status: number, retryAfterMs: number | undefined): Signal {
-  if (retryAfterMs !== undefined && retryAfterMs > 0) return { kind: 'throttled', retryAfterMs };
+function statusSignal(status: number, waitMs: number | undefined): Signal {
+  if (waitMs !== undefined && waitMs > 0) return { kind: 'throttled', retryAfterMs: waitMs };
   if (status === TOO_MANY_REQUESTS) return { kind: 'throttled' };
   return { kind: status < 200 || status >= 500 || status === REQUEST_TIMEOUT ? 'failed' : 'ok' };
 }

@@ -159,9 +159,9 @@ export class Lane {
     const inFullUse = this.active >= this.concurrency.limit && !this.shared.usesWholeCore();
     if (!this.#open.delete(job)) return;
     this.usedAt = now;
-    const { begunAt: startedAt = now, stoodStillMs: stoodStillAt = 0, period = 0 } = job;
+    const { begunAt: startedAt = now, stoodStillBefore = 0, period = 0 } = job;
     const change = this.circuit.observe(period, signal, now, startedAt);
-    const stoodStillMs = this.shared.stoodStillMs() - stoodStillAt;
+    const stoodStillMs = this.shared.stoodStillMs() - stoodStillBefore;
     this.concurrency.adjust(signal, { startedAt, now, stoodStillMs, inFullUse });
     if (change === 'opened' && signal.kind === 'failed') this.concurrency.broke();
     if (change === 'responded') this.concurrency.restart(now - startedAt);
@@ -299,7 +299,7 @@ export class Lane {
     if (!job) return;
     this.rateLimit.take(now);
     job.begunAt = now;
-    job.stoodStillMs = this.shared.stoodStillMs();
+    job.stoodStillBefore = this.shared.stoodStillMs();
     job.period = this.circuit.began();
     this.#open.push(job);
     job.start();
