@@ -1,7 +1,10 @@
 import { type GoesOn, type Overview } from '../../shared/api/operations';
 import { type Reason } from '../../shared/model/reasons';
 
-/** Says in words what a waiting delivery waits for, as the API tells it (`goesOn`). Pure. */
+/**
+ * Says in words why a delivery waits or has ended, and what a waiting one waits for, as the API tells
+ * it (`goesOn`). Pure.
+ */
 
 export type DestinationRow = Overview['data'][number];
 
