@@ -26,7 +26,7 @@ interface Plain extends Permission {
   option?: {
     flags: string;
     about: string;
-    /** the value that removes the setting */
+    /** what removes the setting: no value that the field may have */
     unset: string;
   };
   /** its line in `waypost destinations show`; without `unset` there is a line only if it is set */
