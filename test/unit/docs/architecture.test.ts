@@ -52,6 +52,7 @@ test('the path of a 503 names existing functions of existing files', () => {
     'services/delivery/decisions',
     'services/delivery/http',
     'services/delivery/lanes',
+    'services/control/history',
     'services/retry',
     'shared/model',
   ];
