@@ -340,7 +340,7 @@ class UrlRequest implements Job {
   after: Job | undefined = undefined;
   list: object | undefined = undefined;
   begunAt = 0;
-  stoodStillBefore = 0;
+  stalledBefore = 0;
   period = 0;
   passesHold = false;
   readonly record: OpenRecord;
