@@ -6,10 +6,9 @@ import {
 import {
   classifyError,
   classifyStatus,
-  receiverSays,
-  type ReceiverSays,
   retryAfterMs,
 } from '../../../shared/model/classify-response';
+import { receiverSays, type ReceiverSays } from '../../../shared/model/receiver-says';
 import { NOT_STORED, type StoredResponse } from '../../../shared/model/stored-response';
 import { type EndpointResponse, headerOf, type ResponseHeaders, type SendResult } from './exchange';
 import { formsOf, MASK, MOST_SECRETS, redact, redactLocation } from './redact';
