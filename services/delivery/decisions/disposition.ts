@@ -172,7 +172,7 @@ function retryRecords(
     reason === 'retry_after' ? (wait.notBefore ?? wait.nextAttemptAt) : wait.nextAttemptAt;
   return [
     eventRecord({ ...event, reason, nextAttemptAt: isoTime(nextAttemptAt) }),
-    record(tierTopic(wait.tierMs), inHand, waiting),
+    deliveryRecord(tierTopic(wait.tierMs), inHand, waiting),
   ];
 }
 
@@ -194,7 +194,7 @@ function divertRecords(
     delete waiting.notBefore;
     if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   }
-  const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
+  const records = [deliveryRecord(tierTopic(wait.tierMs), inHand, waiting)];
   if (delivery.reason !== reason || isRequested(delivery)) {
     records.push(
       eventRecord({
@@ -219,7 +219,7 @@ function deadRecords(
   return compact([
     attempt ? eventRecord({ ...attemptEvent(inHand, attempt, nowMs), reason }) : undefined,
     eventRecord({ ...about(inHand, nowMs), kind: 'dead', n: attemptsMade(ended), reason }),
-    record(DEAD, inHand, { ...ended, reason }),
+    deliveryRecord(DEAD, inHand, { ...ended, reason }),
   ]);
 }
 
@@ -302,7 +302,11 @@ function lastError(urls: UrlAttempt[]): string | undefined {
   return failed?.error && `${failed.error.code}: ${failed.error.message}`;
 }
 
-function record(topic: string, { key, body }: DeliveryInHand, delivery: Delivery): OutRecord {
+function deliveryRecord(
+  topic: string,
+  { key, body }: DeliveryInHand,
+  delivery: Delivery,
+): OutRecord {
   return { topic, key, value: body, headers: encodeDelivery(delivery) };
 }
 

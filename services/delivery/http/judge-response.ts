@@ -75,8 +75,8 @@ export function judgeResponse(
   );
   const byStatus = classifyStatus(status, endpoint.retriedStatuses);
   // What the receiver asks for holds with every status, and shows that it works.
-  const isRefused = byStatus !== 'delivered' && says.asked !== undefined;
-  const classification = isRefused ? 'rejected' : byStatus;
+  const isUnwanted = byStatus !== 'delivered' && says.asked !== undefined;
+  const classification = isUnwanted ? 'rejected' : byStatus;
   const { masked } = result;
   const secrets = masked
     ? [...masked.flatMap((each) => [...formsOf(each)]), ...endpoint.secrets]
@@ -99,13 +99,13 @@ export function judgeResponse(
   }
   const waitMs = retryAfterMs(status, headerOf(response, 'retry-after'), context.nowMs);
   const byWait = statusSignal(status, waitMs);
-  const signal: Signal = isRefused && byWait.kind === 'failed' ? { kind: 'ok' } : byWait;
+  const signal: Signal = isUnwanted && byWait.kind === 'failed' ? { kind: 'ok' } : byWait;
   // Its connection is closed, and the next request opens another.
   const isIrregular = response.truncated || response.oddities !== undefined;
   return {
     attempt,
     classification,
-    retryAfterMs: isRefused ? undefined : waitMs,
+    retryAfterMs: isUnwanted ? undefined : waitMs,
     says,
     signal: isIrregular && signal.kind === 'ok' ? { kind: 'irregular' } : signal,
   };
