@@ -283,7 +283,7 @@ export class Attempt implements MemberOwner {
       aborted: this.#isAborted,
       durationMs: this.#elapsedMs(),
       retryAfterMs: this.#retryAfterMs(),
-      open: this.#pending,
+      pending: this.#pending,
       notCalled: this.#allNotCalled(),
     };
   }

@@ -61,7 +61,7 @@ export interface AttemptResult {
   retryAfterMs?: number | undefined;
   durationMs: number;
   /** requests that have not ended, whose responses will be late */
-  open?: number;
+  pending?: number;
   /** ids of the destination's URLs that the attempt did not call; undefined: none */
   notCalled?: string[] | undefined;
 }
@@ -96,14 +96,14 @@ export function concludeAttempt(
   timing: Timing,
 ): AttemptDisposition {
   const outcome = outcomeOf(tried);
-  const { urls, rejected, skipped, durationMs, retryAfterMs, open = 0 } = tried;
+  const { urls, rejected, skipped, durationMs, retryAfterMs, pending = 0 } = tried;
   const attempt: ConcludedAttempt = {
     urls,
     rejected,
     skipped,
     durationMs,
     retryAfterMs,
-    open,
+    pending,
     outcome,
   };
   if (outcome === 'delivered' && tried.notCalled) attempt.notCalled = tried.notCalled;
