@@ -4,7 +4,7 @@ import { isTime } from './delivery';
 import { isJsonObject, type Json, type Message, MESSAGE_TYPES } from './message';
 import { FORMAT_HEADER, newerFormatOf } from './record-format';
 
-/** Reads the records of `messages`, for every service that makes deliveries of them. */
+/** Reads the records of `messages`, for all that read the topic. */
 
 /** The headers of a record of `messages`. */
 export interface MessageHeaders {
