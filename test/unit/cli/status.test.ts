@@ -1,4 +1,5 @@
-import { goesOnInShort, goesOnWords, reasonWords } from '../../../cli/explain/goes-on';
+import { goesOnInShort, goesOnWords } from '../../../cli/explain/goes-on';
+import { reasonWords } from '../../../cli/explain/reason-words';
 import { type GoesOn } from '../../../shared/api/operations';
 import { CANCEL_REASONS, DEAD_REASONS, WAIT_REASONS } from '../../../shared/model/reasons';
 import { atControl, playControl } from '../../support/cli';
