@@ -4,7 +4,8 @@ import { type Api } from '../connect/api';
 import { counted } from '../confirm';
 import { find } from '../entries';
 import { cut } from '../output/cut';
-import { type DestinationRow, goesOnWords, reasonWords } from './goes-on';
+import { type DestinationRow, goesOnWords } from './goes-on';
+import { reasonWords } from './reason-words';
 
 /** Explains in sentences why a delivery waits or how it ended. */
 

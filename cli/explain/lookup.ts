@@ -1,7 +1,7 @@
 import { type Lookup } from '../../shared/api/operations';
 import { type RouteOutcome } from '../../shared/model/route';
 import { cut } from '../output/cut';
-import { reasonWords } from './goes-on';
+import { reasonWords } from './reason-words';
 
 /** Says in words why a destination did not get an event, or not yet. Pure. */
 

@@ -1,7 +1,8 @@
 import { type GoesOn } from '../../shared/api/operations';
 import { causeOf, pendingOf } from '../../shared/model/attention';
 import { type DeliveryRow } from '../output/deliveries';
-import { type DestinationRow, goesOnWords, reasonWords } from './goes-on';
+import { type DestinationRow, goesOnWords } from './goes-on';
+import { reasonWords } from './reason-words';
 
 /** How a destination stands: what fails, since when, why, and when it goes on. Pure. */
 

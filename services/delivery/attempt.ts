@@ -283,7 +283,7 @@ export class Attempt implements MemberOwner {
       aborted: this.#isAborted,
       durationMs: this.#elapsedMs(),
       retryAfterMs: this.#retryAfterMs(),
-      open: this.#pending,
+      pending: this.#pending,
       notCalled: this.#allNotCalled(),
     };
   }
@@ -340,7 +340,7 @@ class UrlRequest implements Job {
   after: Job | undefined = undefined;
   list: object | undefined = undefined;
   begunAt = 0;
-  stoodStillMs = 0;
+  stalledBefore = 0;
   period = 0;
   passesHold = false;
   readonly record: OpenRecord;

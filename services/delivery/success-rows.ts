@@ -38,11 +38,11 @@ export function isPlainSuccess(
   disposition: Disposition,
 ): disposition is AttemptDisposition {
   if (disposition.kind !== 'delivered') return false;
-  const { urls, open = 0, notCalled } = disposition.attempt;
+  const { urls, pending = 0, notCalled } = disposition.attempt;
   const isFirst = attemptsMade(delivery) === 0 && delivery.hop === 0 && delivery.replay === 0;
   // A row has no field for what the receiver asked for.
   const isAsked = urls.some(({ asked }) => asked !== undefined);
-  return isFirst && urls.length === 1 && open === 0 && notCalled === undefined && !isAsked;
+  return isFirst && urls.length === 1 && pending === 0 && notCalled === undefined && !isAsked;
 }
 
 export interface SuccessRowsListener {

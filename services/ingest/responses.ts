@@ -142,7 +142,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** More than any page sets. What a client asks for beyond this is not repeated. */
 const MOST_ASKED = 100;
 const LONGEST_ASKED = 4_096;
-const USUAL_HEADERS = 'authorization, content-type, content-encoding, x-retry-count';
+const USUALLY_ASKED = 'authorization, content-type, content-encoding, x-retry-count';
 
 /**
  * Returns the response to a preflight, cached for a day: otherwise every call would cost two
@@ -156,7 +156,7 @@ export function preflightResponse(asked: string | undefined): HttpResponse {
     body: '',
     headers: {
       'access-control-allow-methods': 'GET, POST, OPTIONS',
-      'access-control-allow-headers': namesIn(asked) || USUAL_HEADERS,
+      'access-control-allow-headers': namesIn(asked) || USUALLY_ASKED,
       'access-control-max-age': '86400',
     },
   };

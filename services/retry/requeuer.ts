@@ -148,12 +148,12 @@ export class Requeuer {
    */
   #dueInMs(record: OpenRecord, delayMs: number): number {
     const dueMs = Number(record.headers.due);
-    const planned = isTime(dueMs)
+    const leftMs = isTime(dueMs)
       ? dueMs - this.options.clock.now()
       : record.timestampMs + delayMs - this.options.clock.brokersNow();
-    if (planned <= 0) return planned;
+    if (leftMs <= 0) return leftMs;
     const nowMs = this.options.steadyMs();
-    return Math.min(planned, this.#heads.offeredAt(record, nowMs) + delayMs - nowMs);
+    return Math.min(leftMs, this.#heads.offeredAt(record, nowMs) + delayMs - nowMs);
   }
 
   /** Writes a note, whose timestamp tells the time. One note at a time. */

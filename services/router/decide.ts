@@ -7,13 +7,8 @@ import { renderFailedRecords, type Unrendered } from '../../shared/render/render
 import { tooLargeRecords } from '../../shared/render/too-large';
 import { type Destination, type Source } from '../../shared/model/config';
 import { decodeDelivery, encodeDelivery } from '../../shared/model/delivery';
-import {
-  firstDelivery,
-  type MessageHeaders,
-  parseMessage,
-  windowStart,
-  type Rejected,
-} from '../../shared/model/message-codec';
+import { firstDelivery, windowStart } from '../../shared/model/first-delivery';
+import { type MessageHeaders, parseMessage, type Rejected } from '../../shared/model/message-codec';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import { type RejectedRecord } from '../../shared/model/rejected-calls';
 import { type Message } from '../../shared/model/message';

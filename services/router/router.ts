@@ -131,8 +131,8 @@ export class Router {
       );
     this.#room = new Backpressure(fill, options.onRoom);
     this.#later = new LaterConfig(options.config);
-    const decide = (incoming: Incoming, knowledge: Knowledge) => this.#route(incoming, knowledge);
-    this.#undecided = new DecisionGate(options.config, decide, options.onFatal);
+    const route = (incoming: Incoming, knowledge: Knowledge) => this.#route(incoming, knowledge);
+    this.#undecided = new DecisionGate(options.config, route, options.onFatal);
     // Registered after #undecided, which may release messages and so make room first.
     this.#deferrals = new Deferrals(options, () => this.#held.bytes < MAX_WAITING_BYTES / 2);
   }

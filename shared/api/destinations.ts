@@ -80,7 +80,8 @@ const destination = z.strictObject({
   proxy: z.string().nullable(),
   ...plainView,
   ...changed,
-});
+} satisfies Record<Exclude<DestinationField, 'sharedSecret'>, z.ZodType> &
+  Record<string, z.ZodType>);
 
 const test = z.strictObject({
   delivery: z.string(),

@@ -64,7 +64,7 @@ export interface SourceLimits {
 export const TRUSTS = ['server', 'browser'] as const;
 export type Trust = (typeof TRUSTS)[number];
 
-/** Text encrypted for one destination: `keyId.iv.ciphertext.tag`, each base64url. */
+/** Text encrypted for one field of one entry: `keyId.iv.ciphertext.tag`, each base64url. */
 export type Encrypted = string;
 
 export interface EncryptedWebhook {

@@ -1,10 +1,10 @@
 import { MESSAGE_TYPES } from './message';
 
 /**
- * The fields of a destination, one entry for each. Of a plain field the schema, stored form, role
- * and its part of the export file derive from its entry; for numbers and durations also its option
- * of the command line and its place in the console's form, which other kinds have by name. The
- * console has its texts (console/src/texts/destination.ts).
+ * The fields of a destination, one entry for each. Of a plain field the schema, stored form, who
+ * may set it, its option of the command line and its part of the export file derive from its entry;
+ * for numbers and durations also its input in the console's form, where lists and expressions have
+ * one by name (plain-fields.tsx). The console has its texts (console/src/texts/destination.ts).
  *
  * Browsers load this file, so it has no schema: shared/api/plain-fields.ts makes them.
  */
@@ -26,7 +26,7 @@ interface Plain extends Permission {
   option?: {
     flags: string;
     about: string;
-    /** the value that removes the setting */
+    /** what removes the setting: no value that the field may have */
     unset: string;
   };
   /** its line in `waypost destinations show`; without `unset` there is a line only if it is set */

@@ -105,6 +105,16 @@ interface ReasonFacts {
   cancelled?: true;
 }
 
+/** A reason of a wait says what ends it. */
+type WaitFacts = ReasonFacts & { ends: WaitEnd };
+type EndFacts = ReasonFacts & {
+  retry?: never;
+  divert?: never;
+  passing?: never;
+  endpoint?: never;
+  ends?: never;
+};
+
 /**
  * Every reason. Apart from the waits that the endpoint causes, no reason of an end is also one of a
  * wait: the reason alone would not say which it is.
@@ -147,7 +157,7 @@ const REASONS = {
   cancelled_by_user: { cancelled: true },
   // The user or visitor of its call was deleted.
   user_deleted: { cancelled: true },
-} as const satisfies Record<string, ReasonFacts>;
+} as const satisfies Record<string, WaitFacts | EndFacts>;
 
 export type Reason = keyof typeof REASONS;
 type ReasonWith<Fact extends keyof ReasonFacts> = {

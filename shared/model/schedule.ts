@@ -30,7 +30,7 @@ export interface Wait {
   tierMs: number;
   /** ms since 1970: the expected time of the next attempt */
   nextAttemptAt: number;
-  /** ms since 1970, beyond this tier: wait on when the tier ends. Absent: clear the mark */
+  /** ms since 1970, beyond this tier: wait on when the tier ends; absent: the tier is all */
   notBefore?: number;
   /**
    * the clocks of delivery and retry do not agree: the brokers' timestamp says when the tier is over

@@ -73,7 +73,7 @@ function keysOf(secret: string): Keys {
 
 /** The signed parts of one request. */
 export interface ToSign {
-  /** the delivery id: the same on every try */
+  /** of the delivery: the same on every try; or of a batch */
   id: string;
   /** seconds since 1970 */
   timestampS: number;

@@ -37,7 +37,7 @@ interface OwnHeader {
   name: string;
   /** its value in the table of docs/guide/receiving.md */
   docs: string;
-  /** the value of each POST for which `value` returns none */
+  /** the value of each POST for which `value` returns none; absent: such a POST lacks the header */
   usual?: string;
   /** Neither this nor `usual`: the file that the comment names sets the header. */
   value?: (facts: HeaderFacts) => string | undefined;
@@ -123,7 +123,10 @@ const ADDED = WAYPOST_HEADERS.filter(({ usual, value }) => usual !== undefined |
  * @param headers alternating names and values, changed in place
  */
 export function addOwnHeaders(headers: string[], facts: HeaderFacts): string[] {
-  for (const { name, usual = '', value } of ADDED) headers.push(name, value?.(facts) ?? usual);
+  for (const { name, usual, value } of ADDED) {
+    const sent = value?.(facts) ?? usual;
+    if (sent !== undefined) headers.push(name, sent);
+  }
   return headers;
 }
 

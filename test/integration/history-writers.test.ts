@@ -2,7 +2,7 @@ import { type Database, type Transaction } from '../../services/control/history/
 import { newNotice } from '../../services/control/alerts/notice';
 import { acknowledgeAll, storeDecision } from '../../services/control/alerts/store';
 import { Forgotten, recordDeletion } from '../../services/control/history/deletions';
-import { StoredDeliveries } from '../../services/control/history/retention';
+import { StoredDeliveries } from '../../services/control/history/stored-deliveries';
 import { migrate } from '../../services/control/history/schema';
 import { keepWithin } from '../../services/control/history/retention';
 import { readParts } from '../../services/control/history/record-events';

@@ -18,7 +18,7 @@ export function virtualLanes(
       now: () => time.steadyMs(),
       saturated: false,
       usesWholeCore: false,
-      stoodStillMs: 0,
+      stalledMs: 0,
       run: () => () => undefined,
     },
     time,

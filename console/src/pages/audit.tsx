@@ -152,7 +152,7 @@ function pageOf({ action, kind, entry }: Change): string | undefined {
 /** Returns the labels of the entry's fields. */
 function namesOf({ kind, entry }: Change): FieldNames {
   const isAlerts = kind === 'destination' && entry === ALERTS_ID;
-  return { ...words.fields, ...(isAlerts ? ALERT_LABELS : LABELS[kind]) };
+  return { ...words.fields, ...LABELS[kind], ...(isAlerts ? ALERT_LABELS : {}) };
 }
 
 const LABELS: Readonly<Record<string, FieldNames>> = {

@@ -44,14 +44,14 @@ export function auditNote(by: Actor, before: Data | undefined, after: Data | und
  * No request can set these. Every other field is compared, so that a new one cannot be forgotten
  * here.
  */
-const OWN_FIELDS: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt', 'switchedOff']);
+const NOT_GIVEN: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt', 'switchedOff']);
 
 function fieldsOf(data: Data | undefined): Record<string, Json> {
   const { alerts = {}, ...fields } = JSON.parse(JSON.stringify(data ?? {})) as JsonObject & {
     alerts?: JsonObject;
   };
   return Object.fromEntries(
-    Object.entries({ ...fields, ...alerts }).filter(([field]) => !OWN_FIELDS.has(field)),
+    Object.entries({ ...fields, ...alerts }).filter(([field]) => !NOT_GIVEN.has(field)),
   );
 }
 

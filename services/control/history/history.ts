@@ -11,8 +11,9 @@ import { type Deletion, Forgotten, recordDeletion } from './deletions';
 import { hasReadTo } from '../reading/positions';
 import { type Handler } from '../reading/reader';
 import { type Event, parseEvents } from './parse-events';
-import { type Retention, StoredDeliveries } from './retention';
+import { type Retention } from './retention';
 import { migrate } from './schema';
+import { StoredDeliveries } from './stored-deliveries';
 
 /**
  * Opens the database of control, says what its readers store of `attempts` and of `config`, and

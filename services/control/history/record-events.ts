@@ -80,7 +80,8 @@ export async function recordEvents(
     await closeAnswered(transaction, () => deliveries.flat());
     return { made, touched };
   };
-  // One of the deliveries may exist already; then the rest of the transaction must go on.
+  // One of the deliveries may exist already, or another process may add it after the look; then the
+  // rest of the transaction must go on.
   for (const unseen of [true, false]) {
     await transaction.query('savepoint rows');
     try {

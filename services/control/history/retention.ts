@@ -1,20 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import { type DeliveryEvent } from '../../../shared/model/attempt-events';
-import { messageOf } from '../../../shared/runtime/errors';
-import { type Log } from '../../../shared/telemetry/log';
-import { thinSyncs } from './syncs';
 import { dropVersions } from './destination-versions';
-import { type Forgotten } from './deletions';
 import { bytesForCounts, bytesOfCounts, keepCounts } from './stored-counts';
-import {
-  type Database,
-  faultOf,
-  type Row,
-  type Transaction,
-  UNHURRIED,
-  WAIT_BRIEFLY,
-} from './database';
-import { takeLease } from './leases';
+import { type Database, type Row, UNHURRIED, WAIT_BRIEFLY } from './database';
 import {
   addEnd,
   checkEnd,
@@ -26,8 +12,7 @@ import {
   tablesOf,
   type SizedPartition,
 } from './table-partitions';
-import { type Event } from './parse-events';
-import { acceptedAtIn, readParts, recordEvents } from './record-events';
+import { readParts } from './record-events';
 
 /** Keeps the history within its time and size limits. */
 
@@ -49,18 +34,6 @@ const AUDIT_MS = 400 * 86_400_000;
 /** As long before its end as the certificate of a server is tracked (health/facts.ts). */
 const FACTS_MS = 60 * 86_400_000;
 
-/**
- * Longer than indexing a large partition takes. After a crash another process takes over retention
- * after this time.
- */
-const LEASE_MS = 600_000;
-/**
- * While it catches up, a process can write more in a minute than the size limit leaves room for.
- * This is about 15 MB.
- */
-const MAINTAIN_AFTER_ROWS = 20_000;
-/** Makes the next run vacuum after a deletion, even if it removed few rows. */
-const CLEAN_UP_SOON = 1_000_000;
 /** Nobody lists a preview of a replay: it answers who asked for it. */
 const PREVIEWS_MS = 86_400_000;
 /**
@@ -75,88 +48,6 @@ const LATER_ROWS_MS = 300_000;
  * partition or table
  */
 export type OnFailure = (what: string, error: unknown) => void;
-
-/**
- * Writes events into the partitions of the deliveries, and maintains these. Its caller runs one
- * call at a time.
- */
-export class StoredDeliveries {
-  #parts: TablePartition[] = [];
-  /** rows of each partition updated since its last vacuum */
-  readonly #changed = new Map<string, number>();
-  /** rows of each partition written since the last maintenance */
-  #written = new Map<string, number>();
-  /** rows written since the last maintenance */
-  #unlooked = 0;
-  /** another process may have made or ended a partition */
-  #isOutdated = false;
-  readonly #owner = randomUUID();
-
-  constructor(
-    private readonly options: {
-      keep: Retention;
-      now: () => number;
-      log: Log;
-      forgotten: Forgotten;
-    },
-  ) {}
-
-  /** Learns the partitions of a database. */
-  async open(database: Database): Promise<void> {
-    this.#parts = await readParts(database);
-  }
-
-  get isMaintenanceDue(): boolean {
-    return this.#unlooked >= MAINTAIN_AFTER_ROWS;
-  }
-
-  cleanUpSoon(): void {
-    for (const { name } of this.#parts) this.#changed.set(name, CLEAN_UP_SOON);
-  }
-
-  /** Writes events. @returns what to do once the transaction is committed */
-  async record(transaction: Transaction, events: readonly Event[]): Promise<() => void> {
-    const { keep, now, forgotten } = this.options;
-    const oldest = now() - keep.forMs;
-    const kept = events.filter(
-      (event) => event.kind === 'circuit' || acceptedAtIn(event) >= oldest,
-    );
-    const parts = this.#isOutdated ? await readParts(transaction) : this.#parts;
-    await forgotten.learn(transaction, transaction.kind, now());
-    const admit = (event: DeliveryEvent) => !forgotten.has(event, acceptedAtIn(event));
-    this.#isOutdated = true;
-    const { made, touched } = await recordEvents(transaction, kept, parts, admit);
-    return () => {
-      this.#isOutdated = false;
-      this.#parts = [...parts, ...made];
-      for (const [name, rows] of touched) {
-        this.#written.set(name, rows);
-        this.#changed.set(name, (this.#changed.get(name) ?? 0) + rows);
-      }
-      this.#unlooked += kept.length;
-    };
-  }
-
-  /** Keeps the database within its limits, if no other process does. */
-  async maintain(database: Database): Promise<void> {
-    const { keep, now, log } = this.options;
-    this.#unlooked = 0;
-    // Only one process may drop partitions.
-    if (!(await takeLease(database, 'retention', { owner: this.#owner, forMs: LEASE_MS }))) {
-      this.#parts = await readParts(database);
-      return;
-    }
-    const written = this.#written;
-    this.#written = new Map();
-    const onFailure = (what: string, error: unknown) => {
-      if (faultOf(error, database) === 'away') throw error;
-      log.error({ what, reason: messageOf(error) }, 'history.maintenance_failed');
-    };
-    this.#parts = await keepWithin(database, keep, now(), { written, onFailure });
-    await thinSyncs(database, now(), now() - keep.forMs);
-    await cleanUp(database, this.#parts, this.#changed);
-  }
-}
 
 /**
  * Drops, ends and indexes partitions, and deletes old rows of the other tables.

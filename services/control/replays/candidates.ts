@@ -11,11 +11,8 @@ import {
   REPLAYED,
 } from '../../../shared/model/reasons';
 import { decodeDelivery, type Delivery, encodeDelivery } from '../../../shared/model/delivery';
-import {
-  firstDelivery,
-  parseMessage,
-  readMessageHeaders,
-} from '../../../shared/model/message-codec';
+import { firstDelivery } from '../../../shared/model/first-delivery';
+import { parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
 import { routeOutcomeOf } from '../../../shared/model/route';
 import { filtersOf } from '../../../shared/cel/compile';
 import { type InRecord, type OutRecord } from '../../../shared/kafka/port';

@@ -118,7 +118,7 @@ export class BatchRequest implements Job {
   after: Job | undefined = undefined;
   list: object | undefined = undefined;
   begunAt = 0;
-  stoodStillMs = 0;
+  stalledBefore = 0;
   period = 0;
   passesHold = false;
   readonly record = NOT_REVOKING;

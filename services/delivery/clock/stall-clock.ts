@@ -35,7 +35,7 @@ const AFTERMATH_MS = 1_000;
 
 export class StallClock {
   #now = 0;
-  #stoodStillMs = 0;
+  #stalledMs = 0;
   #deadlineNow = 0;
   /** by `deadlineNow` */
   #stoodStillAt = -Infinity;
@@ -93,8 +93,8 @@ export class StallClock {
    * ms that `now` has left out or not counted yet: both together are the real time since
    * construction
    */
-  get stoodStillMs(): number {
-    return this.#stoodStillMs + (this.#stopTicks ? this.time.steadyMs() - this.#last : 0);
+  get stalledMs(): number {
+    return this.#stalledMs + (this.#stopTicks ? this.time.steadyMs() - this.#last : 0);
   }
 
   /** True if the event loop was busy throughout the last period: latency may then be our own. */
@@ -140,7 +140,7 @@ export class StallClock {
     const real = this.time.steadyMs();
     const counted = Math.min(TICK_MS * (1 + LATE_SHARE), real - this.#last);
     this.#now += counted;
-    this.#stoodStillMs += real - this.#last - counted;
+    this.#stalledMs += real - this.#last - counted;
     this.#deadlineNow = this.deadlineNow(real);
     if (real - this.#last > STANDSTILL_MS) this.#stoodStillAt = this.#deadlineNow;
     this.#last = real;

@@ -61,7 +61,7 @@ export interface AttemptResult {
   retryAfterMs?: number | undefined;
   durationMs: number;
   /** requests that have not ended, whose responses will be late */
-  open?: number;
+  pending?: number;
   /** ids of the destination's URLs that the attempt did not call; undefined: none */
   notCalled?: string[] | undefined;
 }
@@ -96,14 +96,14 @@ export function concludeAttempt(
   timing: Timing,
 ): AttemptDisposition {
   const outcome = outcomeOf(tried);
-  const { urls, rejected, skipped, durationMs, retryAfterMs, open = 0 } = tried;
+  const { urls, rejected, skipped, durationMs, retryAfterMs, pending = 0 } = tried;
   const attempt: ConcludedAttempt = {
     urls,
     rejected,
     skipped,
     durationMs,
     retryAfterMs,
-    open,
+    pending,
     outcome,
   };
   if (outcome === 'delivered' && tried.notCalled) attempt.notCalled = tried.notCalled;
@@ -172,7 +172,7 @@ function retryRecords(
     reason === 'retry_after' ? (wait.notBefore ?? wait.nextAttemptAt) : wait.nextAttemptAt;
   return [
     eventRecord({ ...event, reason, nextAttemptAt: isoTime(nextAttemptAt) }),
-    record(tierTopic(wait.tierMs), inHand, waiting),
+    deliveryRecord(tierTopic(wait.tierMs), inHand, waiting),
   ];
 }
 
@@ -194,7 +194,7 @@ function divertRecords(
     delete waiting.notBefore;
     if (wait.notBefore !== undefined) waiting.notBefore = wait.notBefore;
   }
-  const records = [record(tierTopic(wait.tierMs), inHand, waiting)];
+  const records = [deliveryRecord(tierTopic(wait.tierMs), inHand, waiting)];
   if (delivery.reason !== reason || isRequested(delivery)) {
     records.push(
       eventRecord({
@@ -219,7 +219,7 @@ function deadRecords(
   return compact([
     attempt ? eventRecord({ ...attemptEvent(inHand, attempt, nowMs), reason }) : undefined,
     eventRecord({ ...about(inHand, nowMs), kind: 'dead', n: attemptsMade(ended), reason }),
-    record(DEAD, inHand, { ...ended, reason }),
+    deliveryRecord(DEAD, inHand, { ...ended, reason }),
   ]);
 }
 
@@ -288,7 +288,11 @@ function lastError(urls: UrlAttempt[]): string | undefined {
   return failed?.error && `${failed.error.code}: ${failed.error.message}`;
 }
 
-function record(topic: string, { key, body }: DeliveryInHand, delivery: Delivery): OutRecord {
+function deliveryRecord(
+  topic: string,
+  { key, body }: DeliveryInHand,
+  delivery: Delivery,
+): OutRecord {
   return { topic, key, value: body, headers: encodeDelivery(delivery) };
 }
 

@@ -13,7 +13,7 @@ import { createPeerCheck, type PeerCheck } from './peers';
  *
  * One sweep over the requests in flight enforces the deadline, since undici's own timeouts are per
  * phase and coarse, and a timer per request costs as much as the request. Time in which this
- * process stalled does not count. Lanes alone bound the number of requests.
+ * process stood still does not count. Lanes alone bound the number of requests.
  */
 
 const SWEEP_MS = 100;

@@ -6,10 +6,9 @@ import {
 import {
   classifyError,
   classifyStatus,
-  receiverSays,
-  type ReceiverSays,
   retryAfterMs,
 } from '../../../shared/model/classify-response';
+import { receiverSays, type ReceiverSays } from '../../../shared/model/receiver-says';
 import { NOT_STORED, type StoredResponse } from '../../../shared/model/stored-response';
 import { type EndpointResponse, headerOf, type ResponseHeaders, type SendResult } from './exchange';
 import { formsOf, MASK, MOST_SECRETS, redact, redactLocation } from './redact';
@@ -76,8 +75,8 @@ export function judgeResponse(
   );
   const byStatus = classifyStatus(status, endpoint.retriedStatuses);
   // What the receiver asks for holds with every status, and shows that it works.
-  const isRefused = byStatus !== 'delivered' && says.asked !== undefined;
-  const classification = isRefused ? 'rejected' : byStatus;
+  const isUnwanted = byStatus !== 'delivered' && says.asked !== undefined;
+  const classification = isUnwanted ? 'rejected' : byStatus;
   const { masked } = result;
   const secrets = masked
     ? [...masked.flatMap((each) => [...formsOf(each)]), ...endpoint.secrets]
@@ -98,15 +97,15 @@ export function judgeResponse(
   if (classification !== 'delivered') {
     attempt.error = { code: 'status', message: statusMessage(status, says) };
   }
-  const wait = retryAfterMs(status, headerOf(response, 'retry-after'), context.nowMs);
-  const byWait = statusSignal(status, wait);
-  const signal: Signal = isRefused && byWait.kind === 'failed' ? { kind: 'ok' } : byWait;
+  const waitMs = retryAfterMs(status, headerOf(response, 'retry-after'), context.nowMs);
+  const byWait = statusSignal(status, waitMs);
+  const signal: Signal = isUnwanted && byWait.kind === 'failed' ? { kind: 'ok' } : byWait;
   // Its connection is closed, and the next request opens another.
   const isIrregular = response.truncated || response.oddities !== undefined;
   return {
     attempt,
     classification,
-    retryAfterMs: isRefused ? undefined : wait,
+    retryAfterMs: isUnwanted ? undefined : waitMs,
     says,
     signal: isIrregular && signal.kind === 'ok' ? { kind: 'irregular' } : signal,
   };
@@ -141,8 +140,8 @@ export function judgeUnusable(endpoint: AskedUrl, problem: string): JudgedRespon
   };
 }
 
-function statusSignal(status: number, retryAfterMs: number | undefined): Signal {
-  if (retryAfterMs !== undefined && retryAfterMs > 0) return { kind: 'throttled', retryAfterMs };
+function statusSignal(status: number, waitMs: number | undefined): Signal {
+  if (waitMs !== undefined && waitMs > 0) return { kind: 'throttled', retryAfterMs: waitMs };
   if (status === TOO_MANY_REQUESTS) return { kind: 'throttled' };
   return { kind: status < 200 || status >= 500 || status === REQUEST_TIMEOUT ? 'failed' : 'ok' };
 }

@@ -99,14 +99,14 @@ export class Circuit {
 
   /**
    * Returns why no request may begin now, except for a probe that `mayProbe` allows.
-   * @param isLast the last attempt of a delivery, which a `Retry-After` does not hold back
+   * @param passesHold a `Retry-After` does not hold it back: the last attempt of a delivery
    */
-  refusal(now: number, isLast = false): Refusal | undefined {
+  refusal(now: number, passesHold = false): Refusal | undefined {
     if (this.#state === 'open') {
       return { reason: 'circuit_open', waitMs: now - (this.#awaySince ?? now) };
     }
     const waitMs = this.#notBefore - now;
-    const isHeld = waitMs > 0 && !isLast;
+    const isHeld = waitMs > 0 && !passesHold;
     return isHeld ? { reason: 'retry_after', waitMs } : this.gate?.refusal(this.origin);
   }
 

@@ -23,7 +23,7 @@ export interface RequestTimes {
   startedAt: number;
   now: number;
   /** stall time between the two, which the clock left out: the endpoint may have needed it too */
-  stoodStillMs?: number;
+  stalledMs?: number;
   /** true if all places were taken until now */
   inFullUse: boolean;
 }
@@ -104,9 +104,9 @@ export class ConcurrencyLimit {
     return this.#meanMs <= QUICK * this.#usualMs + SLACK_MS;
   }
 
-  adjust(signal: Signal, { startedAt, now, stoodStillMs = 0, inFullUse }: RequestTimes): void {
+  adjust(signal: Signal, { startedAt, now, stalledMs = 0, inFullUse }: RequestTimes): void {
     if (signal.kind === 'withdrawn') return;
-    this.#learn(signal, now - startedAt, stoodStillMs, now);
+    this.#learn(signal, now - startedAt, stalledMs, now);
     const newWave = startedAt >= this.#shrunkAt;
     if (this.#slowStart && (signal.kind !== 'ok' || !this.#quick)) this.#endSlowStart(signal, now);
     if (signal.kind === 'timeout' || signal.kind === 'throttled') {
@@ -197,11 +197,11 @@ export class ConcurrencyLimit {
    * upper bound sets the usual latency: otherwise our own busy start would make 20 ms usual for an
    * endpoint that takes 100 ms, and all its later responses would look slow.
    */
-  #learn(signal: Signal, leastMs: number, stoodStillMs: number, now: number): void {
+  #learn(signal: Signal, leastMs: number, stalledMs: number, now: number): void {
     const weight = signal.kind === 'ok' ? Math.max(SMOOTHING, 1 / ++this.#responses) : SMOOTHING;
     this.#meanMs += weight * (leastMs - this.#meanMs);
     if (signal.kind !== 'ok') return;
-    this.#mostMs += weight * (leastMs + stoodStillMs - this.#mostMs);
+    this.#mostMs += weight * (leastMs + stalledMs - this.#mostMs);
     const first = this.#responses <= FIRST_RESPONSES;
     const mayRise = this.#limit <= this.options.start && this.#meanMs > this.#usualMs;
     if (first) this.#usualMs = this.#mostMs;

@@ -22,7 +22,7 @@ interface LaneFields extends Link<Job> {
   /** when it began, by the stall clock */
   begunAt?: number | undefined;
   /** stall time that the clock had left out by then, ms */
-  stoodStillMs?: number | undefined;
+  stalledBefore?: number | undefined;
   /** queued although a `Retry-After` holds others back */
   passesHold?: boolean;
   /** of its circuit */

@@ -22,7 +22,7 @@ export interface LaneContext {
    */
   usesWholeCore(): boolean;
   /** stall time that the shared clock has left out so far, ms */
-  stoodStillMs(): number;
+  stalledMs(): number;
   /**
    * jobs that may still be diverted in this tick: when many circuits open together, other lanes
    * must not wait for it

@@ -159,10 +159,10 @@ export class Lane {
     const inFullUse = this.active >= this.concurrency.limit && !this.shared.usesWholeCore();
     if (!this.#open.delete(job)) return;
     this.usedAt = now;
-    const { begunAt: startedAt = now, stoodStillMs: stoodStillAt = 0, period = 0 } = job;
+    const { begunAt: startedAt = now, stalledBefore = 0, period = 0 } = job;
     const change = this.circuit.observe(period, signal, now, startedAt);
-    const stoodStillMs = this.shared.stoodStillMs() - stoodStillAt;
-    this.concurrency.adjust(signal, { startedAt, now, stoodStillMs, inFullUse });
+    const stalledMs = this.shared.stalledMs() - stalledBefore;
+    this.concurrency.adjust(signal, { startedAt, now, stalledMs, inFullUse });
     if (change === 'opened' && signal.kind === 'failed') this.concurrency.broke();
     if (change === 'responded') this.concurrency.restart(now - startedAt);
     if (change === 'opened' || change === 'responded') this.onCircuit(change, signal.kind);
@@ -299,7 +299,7 @@ export class Lane {
     if (!job) return;
     this.rateLimit.take(now);
     job.begunAt = now;
-    job.stoodStillMs = this.shared.stoodStillMs();
+    job.stalledBefore = this.shared.stalledMs();
     job.period = this.circuit.began();
     this.#open.push(job);
     job.start();

@@ -66,7 +66,7 @@ export interface LaneRegistryOptions {
   pool: SocketSharesOptions;
   /** ms after which an unused lane is dropped */
   keepMs: number;
-  clock: Pick<StallClock, 'now' | 'saturated' | 'usesWholeCore' | 'stoodStillMs' | 'run'>;
+  clock: Pick<StallClock, 'now' | 'saturated' | 'usesWholeCore' | 'stalledMs' | 'run'>;
   /** default: the machine's */
   time?: Clock;
   /**
@@ -94,7 +94,7 @@ export class LaneRegistry {
       sockets: new SocketShares(options.pool),
       queued: { count: 0, bytes: 0 },
       usesWholeCore: () => options.clock.usesWholeCore,
-      stoodStillMs: () => options.clock.stoodStillMs,
+      stalledMs: () => options.clock.stalledMs,
       shedBudget: { left: SHED_BUDGET },
       timed: new Set(),
     };

@@ -32,9 +32,9 @@ export interface DispatcherOptions {
 }
 
 /**
- * Offers the messages of a partition to the handler, in order. A refused message is buffered with
+ * Offers the records of a partition to the handler, in order. A refused record is buffered with
  * those behind it, and nothing of the partition is fetched. They are offered again after the time
- * that the handler named, or when it has room. Messages beyond the time budget of a turn are buffered
+ * that the handler named, or when it has room. Records beyond the time budget of a turn are buffered
  * in the same way until the next turn, which takes partition after partition.
  */
 export class Dispatcher {
@@ -50,27 +50,27 @@ export class Dispatcher {
     this.#soon = options.soon ?? setImmediate;
   }
 
-  /** Offers messages until one is refused. That one and the rest are buffered. */
-  dispatch(partition: Partition, messages: readonly FetchedRecord[]): void {
-    if (this.#isFull(partition, messages[0])) {
-      partition.buffered = messages;
+  /** Offers records until one is refused. That one and the rest are buffered. */
+  dispatch(partition: Partition, records: readonly FetchedRecord[]): void {
+    if (this.#isFull(partition, records[0])) {
+      partition.buffered = records;
       this.#againIn(partition, FULL_AGAIN_MS);
       return;
     }
     const until = this.#turn();
     let i = 0;
-    for (const message of messages) {
+    for (const fetched of records) {
       if (this.#now() >= until) {
-        partition.buffered = messages.slice(i);
+        partition.buffered = records.slice(i);
         this.#late.add(partition);
         return;
       }
-      const result = this.#offer(partition, message);
+      const result = this.#offer(partition, fetched);
       if (result === 'accepted') {
         i++;
         continue;
       }
-      partition.buffered = messages.slice(i);
+      partition.buffered = records.slice(i);
       if (result === 'busy') return;
       this.#againIn(partition, result.againInMs);
       return;
@@ -85,8 +85,8 @@ export class Dispatcher {
     if (!partition.waits) this.options.onResumed();
   }
 
-  #offer(partition: Partition, message: FetchedRecord): DispatchResult {
-    const record = new ConsumedRecord(partition, message);
+  #offer(partition: Partition, fetched: FetchedRecord): DispatchResult {
+    const record = new ConsumedRecord(partition, fetched);
     if (!partition.offsets.take(record.offset)) return 'accepted';
     const result = this.options.onRecord(record);
     if (result === 'accepted') record.letGo();

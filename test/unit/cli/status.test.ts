@@ -1,6 +1,7 @@
-import { goesOnInShort, goesOnWords, reasonWords } from '../../../cli/explain/goes-on';
+import { goesOnInShort, goesOnWords } from '../../../cli/explain/goes-on';
+import { reasonWords } from '../../../cli/explain/reason-words';
 import { type GoesOn } from '../../../shared/api/operations';
-import { CANCEL_REASONS, DEAD_REASONS, DIVERT_REASONS } from '../../../shared/model/reasons';
+import { CANCEL_REASONS, DEAD_REASONS, WAIT_REASONS } from '../../../shared/model/reasons';
 import { atControl, playControl } from '../../support/cli';
 
 /** `waypost status` and `waypost why`, against a control API in this process. */
@@ -77,7 +78,7 @@ test.each<[GoesOn['when'], string | null, Partial<GoesOn>, RegExp, string]>([
 });
 
 test('every reason has words', () => {
-  const all = [...DEAD_REASONS, ...CANCEL_REASONS, ...DIVERT_REASONS, 'replayed'];
+  const all = [...WAIT_REASONS, ...DEAD_REASONS, ...CANCEL_REASONS];
   expect(all.filter((reason) => reasonWords(reason) === reason)).toEqual([]);
 });
 

@@ -88,7 +88,7 @@ class Story {
         now: () => Date.now() - START,
         saturated: false,
         usesWholeCore: false,
-        stoodStillMs: 0,
+        stalledMs: 0,
         run: () => () => undefined,
       },
       time: {

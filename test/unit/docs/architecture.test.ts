@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { CANCEL_REASONS, DEAD_REASONS, WAIT_REASONS } from '../../../shared/model/reasons';
 import { ROOT } from '../../../shared/runtime/repo-root';
 
 const page = readFileSync(join(ROOT, 'docs/design/architecture.md'), 'utf8');
@@ -52,6 +53,7 @@ test('the path of a 503 names existing functions of existing files', () => {
     'services/delivery/decisions',
     'services/delivery/http',
     'services/delivery/lanes',
+    'services/control/history',
     'services/retry',
     'shared/model',
   ];
@@ -65,6 +67,13 @@ test('the path of a 503 names existing functions of existing files', () => {
       expect(code).toContain(nameOf(name));
     }
   }
+});
+
+test("the diagram of a delivery's life names every reason", () => {
+  const [, diagram = ''] = section("A delivery's life").split('```');
+  const named = new Set(diagram.match(/\w+/g));
+  const all = [...WAIT_REASONS, ...DEAD_REASONS, ...CANCEL_REASONS];
+  expect(all.filter((reason) => !named.has(reason))).toEqual([]);
 });
 
 const exists = (path: string) => existsSync(join(ROOT, path));

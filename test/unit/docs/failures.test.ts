@@ -1,14 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../../shared/runtime/repo-root';
-import {
-  CANCEL_REASONS,
-  DEAD_REASONS,
-  DIVERT_REASONS,
-  REPLAYED,
-  RETRY_REASONS,
-  RETRY_REQUESTED,
-} from '../../../shared/model/reasons';
+import { CANCEL_REASONS, DEAD_REASONS, WAIT_REASONS } from '../../../shared/model/reasons';
 
 const endIn = (meaning = '') => /: (dead|cancelled)\./.exec(meaning)?.[1] ?? 'wait';
 
@@ -19,9 +12,7 @@ test('docs/operations/failures.md explains every wait, dead letter and cancellat
     reason,
     endIn(meaning),
   ]);
-  const waits = [...RETRY_REASONS, ...DIVERT_REASONS, REPLAYED, RETRY_REQUESTED].map(
-    (reason) => [reason, 'wait'] as const,
-  );
+  const waits = WAIT_REASONS.map((reason) => [reason, 'wait'] as const);
   const ends = [
     ...CANCEL_REASONS.map((reason) => [reason, 'cancelled'] as const),
     ...DEAD_REASONS.map((reason) => [reason, 'dead'] as const),

@@ -46,10 +46,10 @@ describe('the time for estimates of latency', () => {
     const { clock, at, tick } = setUp();
     tick(10, 0.1);
     tick(200, 1);
-    expect([clock.now(), clock.stoodStillMs]).toEqual([25, 185]);
+    expect([clock.now(), clock.stalledMs]).toEqual([25, 185]);
     at.steadyMs += 80;
     // Not counted yet: it may still turn out to be a stall.
-    expect(clock.now() + clock.stoodStillMs).toBe(290);
+    expect(clock.now() + clock.stalledMs).toBe(290);
   });
 
   test.each<[string, number, number, number, boolean]>([
@@ -86,9 +86,9 @@ test('counts all of the time for which it rests', () => {
   tick(10);
   rest();
   at.steadyMs += 60_000;
-  expect([clock.now(), clock.deadlineNow(), clock.stoodStillMs]).toEqual([60_010, 60_010, 0]);
+  expect([clock.now(), clock.deadlineNow(), clock.stalledMs]).toEqual([60_010, 60_010, 0]);
   const restAgain = clock.run();
-  expect([clock.now(), clock.deadlineNow(), clock.stoodStillMs]).toEqual([60_010, 60_010, 0]);
+  expect([clock.now(), clock.deadlineNow(), clock.stalledMs]).toEqual([60_010, 60_010, 0]);
   expect(clock.stoodStillSince(0)).toBe(false);
   restAgain();
 });

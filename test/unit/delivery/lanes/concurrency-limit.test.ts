@@ -160,7 +160,7 @@ describe('the concurrency limit of an endpoint', () => {
     // A request takes 100 ms, but the clock counted 20 because the event loop stalled.
     for (let now = 20; now <= 400; now += 20) {
       for (let k = 0; k < 40; k++) {
-        pace.adjust(OK, { startedAt: now - 20, now, stoodStillMs: 80, inFullUse: true });
+        pace.adjust(OK, { startedAt: now - 20, now, stalledMs: 80, inFullUse: true });
       }
     }
     expect(pace.limit).toBe(256);

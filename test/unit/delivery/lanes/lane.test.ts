@@ -37,12 +37,12 @@ interface Given extends Job {
 
 /** Creates lanes that share sockets, and records the fate of their jobs. */
 function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
-  const process = { usesWholeCore: false, stoodStillMs: 0 };
+  const process = { usesWholeCore: false, stalledMs: 0 };
   const around: LaneContext = {
     sockets: new SocketShares({ total, reserve: 0 }),
     queued: { count: 0, bytes: 0 },
     usesWholeCore: () => process.usesWholeCore,
-    stoodStillMs: () => process.stoodStillMs,
+    stalledMs: () => process.stalledMs,
     shedBudget: { left: 1_000 },
     timed: new Set(),
   };

@@ -14,7 +14,7 @@ function setUp() {
     at: 0,
     saturated: true,
     usesWholeCore: true,
-    stoodStillMs: 0,
+    stalledMs: 0,
     now: () => clock.at,
     run: () => () => undefined,
   };
