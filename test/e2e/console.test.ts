@@ -527,6 +527,12 @@ const PLACE =
   '[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle, scrollY]';
 /** Row that has the focus. */
 const FOCUSED = "document.activeElement.closest('[data-row]')?.dataset.row";
+/** How often Tab leads on from the skip link to the first delivery of a list with two filters. */
+const MOST_STOPS = 14;
+/** Rows that have another colour than the first one. */
+const COLOURED = `[...document.querySelectorAll('tr[data-row]')]
+  .filter((row, _, [first]) => getComputedStyle(row).backgroundColor !== getComputedStyle(first).backgroundColor)
+  .map((row) => row.dataset.row)`;
 
 story(
   'by keyboard alone, a delivery is read beside its list, Back returns to its row, and a search ' +
@@ -544,6 +550,16 @@ story(
       return found as [string, string];
     });
     await page.goto(at(list));
+    await page.locator(`[data-row="${upper}"]`).waitFor();
+    // The first stop skips the navigation.
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    let stops = 0;
+    do {
+      await page.keyboard.press('Tab');
+      stops++;
+    } while (stops < MOST_STOPS && (await tab.evaluate(FOCUSED)) !== upper);
+    expect(await tab.evaluate(FOCUSED)).toBe(upper);
     const panel = page.getByRole('complementary', { name: 'Delivery' });
     await page.locator(`[data-row="${upper}"] a`).focus();
     await page.keyboard.press('Space');
@@ -597,7 +613,11 @@ story(
   'a notice is on every page until it is acknowledged, and an administrator sets an alert webhook',
   async () => {
     const { page } = tab;
-    await page.goto(at('/alerts'));
+    await page.goto(at('/notices'));
+    await page
+      .getByRole('navigation', { name: 'Notices' })
+      .getByRole('link', { name: 'Alerts' })
+      .click();
     // Nothing is sent to nobody.
     await page.getByText('Nobody gets them yet').waitFor();
     const sends = page.getByLabel('Send alerts');
@@ -815,6 +835,10 @@ story(
       .locator('.headline')
       .getByText(/^(No destination of \d+ fails|\d+ of \d+ destinations fails?|\d+ degraded)$/)
       .waitFor();
+    const needsAttention = page.getByRole('region', { name: 'Needs attention' });
+    const mostUrgent = needsAttention.locator('tbody tr').first();
+    await mostUrgent.locator('[data-label=Dead]', { hasText: /^[1-9]/ }).waitFor();
+    await mostUrgent.locator('[data-label=Why]', { hasText: /^HTTP 422/ }).waitFor();
     const chart = page.locator('figure').filter({ hasText: /^Deliveries/ });
     const shown = page.locator('.charts [class*=tooltipLabel]');
     const drawnIn = (title: RegExp) =>
@@ -842,7 +866,9 @@ story(
       expect(await drawnIn(/^From acceptance/)).toEqual(['p50', 'p95']);
     });
     // The last bar still grows.
-    expect(await chart.locator('.recharts-reference-area').count()).toBe(1);
+    const running = chart.locator('.recharts-reference-area');
+    expect(await running.count()).toBe(1);
+    expect(await running.locator('[fill^="url(#"]').count()).toBe(1);
     const happened = page.getByRole('list', { name: 'Notices and changes' });
     await happened.getByRole('link').first().waitFor();
     expect(await chart.locator('.recharts-reference-line').count()).toBeGreaterThan(0);
@@ -957,6 +983,7 @@ story(
     await openMenu(/^Signed in/);
     const hrefOf = (name: string) =>
       page.getByRole('menuitem', { name, exact: true }).getAttribute('href');
+    expect(await hrefOf('Documentation')).toBe(DOCS.start);
     expect(await hrefOf('API reference')).toBe(DOCS.api);
     expect(await hrefOf('OpenAPI (JSON)')).toBe('/api/v1/openapi.json');
     await page.getByRole('menuitem', { name: 'Appearance: system' }).click();
@@ -1140,6 +1167,7 @@ story(
     'sources and destinations are searched, filtered and sorted',
   async () => {
     const { page } = tab;
+    await stage.system.send(shop.writeKey, 'track', aTrack());
     await page.goto(at(`/sources/${shop.id}/code`));
     const warning = page.getByText('The write key of this source is secret');
     await page.getByText('Browser', { exact: true }).click();
@@ -1156,6 +1184,14 @@ story(
     expect(made).toMatchObject({ name: 'Web shop (pages)', trust: 'browser' });
 
     await page.goto(at('/sources'));
+    const ofShop = page.locator(`[data-row="${shop.id}"]`);
+    for (const [column, says] of [
+      ['Calls a minute', /\d/],
+      ['Rejected', /% of the last \d/],
+      ['Last call', /ago|now/],
+    ] as const) {
+      await ofShop.locator(`[data-label="${column}"]`, { hasText: says }).waitFor();
+    }
     await page.getByRole('button', { name: 'New source' }).click();
     await page.getByLabel('Name of the source').fill('App');
     await page.getByLabel('Calls come from').selectOption('a page or an app');
@@ -1196,10 +1232,12 @@ async function findIn(list: 'Sources' | 'Destinations', part: string, name: stri
   const { body } = await stage.system.control('GET', `/${list.toLowerCase()}?sort=-name`);
   const sorted = (body.data as { name: string }[]).map((each) => each.name);
   await eventually(async () => expect(await names()).toEqual(sorted));
+  const next = await page.locator('tr[data-row]').nth(1).getAttribute('data-row');
+  await page.locator('tr[data-row]').nth(1).hover();
+  expect(await tab.evaluate(COLOURED)).toEqual([next]);
 
   await mark(page.locator('tr[data-row] td:nth-child(2)').first());
   // By keyboard to the next row, to its page, and back to it.
-  const next = await page.locator('tr[data-row]').nth(1).getAttribute('data-row');
   await page.locator('tr[data-row] .link').first().focus();
   await page.keyboard.press('ArrowDown');
   expect(await tab.evaluate(FOCUSED)).toBe(next);

@@ -230,14 +230,15 @@ testWith(
   'the guide for users of RudderStack brings a call of its library to the copied webhook',
   async () => {
     const page = 'docs/guide/migrate-rudderstack.md';
-    const config = {
-      webhookUrl: hook('/rudder'),
-      webhookMethod: 'PUT',
+    const configOf = (webhookMethod: string) => ({
+      webhookUrl: hook(`/rudder-${webhookMethod}`),
+      webhookMethod,
       headers: [{ from: 'x-key', to: 'k' }, {}],
-    };
+    });
     const destinations = [
-      { id: 'd1', name: 'A webhook', enabled: true, config },
-      { id: 'd2', name: 'A warehouse', enabled: true, config: { bucketName: 'b' } },
+      { id: 'd1', name: 'A webhook', enabled: true, config: configOf('PUT') },
+      { id: 'd2', name: 'Another webhook', enabled: true, config: configOf('PATCH') },
+      { id: 'd3', name: 'A warehouse', enabled: true, config: { bucketName: 'b' } },
     ];
     const workspace = {
       sources: [{ name: 'Rudder app', enabled: true, writeKey: 'theirs', destinations }],
@@ -257,12 +258,14 @@ testWith(
       cwd: dir,
       env: { ...process.env, WRITE_KEY: writeKey },
     });
-    const [request] = await stage.sink.waitFor(1, { path: '/rudder' });
-    expect([request!.method, request!.headers['x-key']]).toEqual(['PUT', 'k']);
-    expect(JSON.parse(request!.body.toString())).toMatchObject({
-      userId: 'u1',
-      properties: { total: 42 },
-    });
+    for (const method of ['PUT', 'PATCH']) {
+      const [request] = await stage.sink.waitFor(1, { path: `/rudder-${method}` });
+      expect([request!.method, request!.headers['x-key']]).toEqual([method, 'k']);
+      expect(JSON.parse(request!.body.toString())).toMatchObject({
+        userId: 'u1',
+        properties: { total: 42 },
+      });
+    }
   },
 );
 

@@ -27,19 +27,49 @@ export interface Window {
 }
 
 /**
- * What is not as meant for a large window: the font is the one that is shipped, rows have one line,
- * and what was sent and answered is open as a whole.
+ * What is not as meant for a large window: the font is the one that is shipped, rows have one line
+ * and look alike, what is short there is whole on hover, and what was sent and answered is open as a
+ * whole.
  */
 const UNDRESSED = `document.fonts.ready.then(() => {
   const isLoaded = ({ family, status }) => family.includes('Inter') && status === 'loaded';
-  const heights = [...document.querySelectorAll('.table.dense tbody tr')].map((row) => row.getBoundingClientRect().height);
-  const boxes = [...document.querySelectorAll('.exchange pre, .exchange .json')];
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const heights = all('.table.dense tbody tr').map((row) => row.getBoundingClientRect().height);
+  const boxes = all('.exchange pre, .exchange .json');
+  const background = (row) => getComputedStyle(row).backgroundColor;
   return [
     ...boxes.filter((box) => box.scrollHeight > box.clientHeight + 1).map((box) => 'scrolls in a box: ' + box.ariaLabel),
     ...([...document.fonts].some(isLoaded) ? [] : ['its font is not the shipped one']),
     ...heights.filter((height) => height < 36 || height > 40).map((height) => 'a dense row is ' + height + ' px high'),
+    ...all('.table tbody tr + tr')
+      .filter((row) => background(row) !== background(row.previousElementSibling))
+      .map((row) => 'a row has another colour: ' + row.textContent),
+    ...all('.table time:not([title], :has(.exact)), .table td.c-why:not([title])')
+      .map((cell) => 'not whole on hover: ' + cell.textContent),
   ];
 })`;
+
+/** What everything of a kind looks like in a large window. */
+const STYLES = {
+  body: { fontSize: '14px' },
+  h1: { fontSize: '20px' },
+  '.table td': { fontSize: '13px' },
+  '.table td .link': { textDecorationLine: 'none' },
+  '.table td.number': { textAlign: 'right', fontVariantNumeric: 'tabular-nums' },
+};
+const MISSTYLED = `Object.entries(${JSON.stringify(STYLES)}).flatMap(([selector, styles]) =>
+  [...document.querySelectorAll(selector)].flatMap((element) => Object.entries(styles)
+    .map(([property, wanted]) => ({ property, wanted, found: getComputedStyle(element)[property] }))
+    .filter(({ wanted, found }) => found !== wanted)
+    .map(({ property, found }) => selector + ' has ' + property + ' ' + found)))`;
+
+/** Where the path above the heading leads. */
+const CRUMBS = `[...document.querySelectorAll('nav.crumbs a')].map((link) => link.getAttribute('href'))`;
+/** Returns the list that a page leads back to; undefined: none of these. */
+function listAbove(path: string): string | undefined {
+  if (path === '/lookup') return '/deliveries';
+  return /^\/(deliveries|destinations|replays|sources)(?=\/)/.exec(path)?.[0];
+}
 
 /**
  * What leaves the window while a page scrolls, and should not: its header with tabs, and the heads
@@ -72,9 +102,15 @@ const NO_CARDS = `[...document.querySelectorAll('.table thead, .table td')]
 /** Returns what is not as meant for a large window, and how many heads of tables stayed in it. */
 export async function looksOf({ page, evaluate }: Tab): Promise<{ odd: string[]; stayed: number }> {
   await page.setViewportSize({ width: 1_280, height: 800 });
+  // What is under the pointer looks different.
+  await page.mouse.move(0, 0);
   const { gone, stayed } = (await evaluate(LEAVING)) as { gone: string[]; stayed: number };
   const undressed = (await evaluate(UNDRESSED)) as string[];
-  return { odd: [...undressed.slice(0, 5), ...gone], stayed };
+  const misstyled = (await evaluate(MISSTYLED)) as string[];
+  const list = listAbove(new URL(page.url()).pathname);
+  const crumbs = ((await evaluate(CRUMBS)) as string[]).join();
+  const astray = list === undefined || crumbs === list ? [] : [`its path leads to "${crumbs}"`];
+  return { odd: [...undressed.slice(0, 5), ...new Set(misstyled), ...astray, ...gone], stayed };
 }
 
 /** Returns what is no card on a phone. */
