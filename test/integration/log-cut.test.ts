@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Admin, logLevel } from 'kafkajs';
+import { startRetry } from '../../services/retry/assemble';
 import { startRouter } from '../../services/router/assemble';
 import { openConfig } from '../../shared/config/reader';
 import { connectKafka } from '../../shared/kafka/client/client';
@@ -13,8 +14,17 @@ import {
   type Kafka,
   type OutRecord,
 } from '../../shared/kafka/port';
-import { CONFIG, MESSAGES, PROFILE_EVENTS, WEBHOOKS } from '../../shared/kafka/topics';
-import { decodeDelivery } from '../../shared/model/delivery';
+import {
+  ATTEMPTS,
+  CONFIG,
+  DUE,
+  MESSAGES,
+  PROFILE_EVENTS,
+  tierTopic,
+  WEBHOOKS,
+} from '../../shared/kafka/topics';
+import { readEvents } from '../../shared/model/attempt-rows';
+import { decodeDelivery, encodeDelivery } from '../../shared/model/delivery';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { FORMAT } from '../../shared/model/record-format';
 import { loadSettings } from '../../shared/runtime/settings';
@@ -24,7 +34,7 @@ import { renderMetrics } from '../../shared/telemetry/prometheus';
 import { type Cluster, startCluster } from '../../tools/chaos/cluster';
 import { cutLog } from '../../tools/chaos/log-files';
 import { eventually } from '../support/eventually';
-import { aDestination } from '../support/factories';
+import { aDelivery, aDestination } from '../support/factories';
 import { aSource } from '../support/fakes';
 import { freePorts } from '../support/free-port';
 import { startService } from '../support/service';
@@ -69,22 +79,31 @@ interface Scene {
   env: Record<string, string>;
   kafka: Kafka;
   producer: BatchProducer;
+  /** the errors in the log, and what came with them */
+  errors: Record<string, unknown>[];
   close(): Promise<void>;
 }
 
 async function openScene(): Promise<Scene> {
+  const errors: Record<string, unknown>[] = [];
+  const write = (line: string) => errors.push(JSON.parse(line) as Record<string, unknown>);
   const env = {
     KAFKA_BROKERS: cluster.brokers,
     WAYPOST_TOPIC_PREFIX: `cut-${randomUUID().slice(0, 8)}.`,
     WAYPOST_PARTITIONS: '1',
     WAYPOST_REPLICATION: '1',
+    WAYPOST_RETRY_DELAYS: '1s,10s,1m',
   };
-  const kafka = await connectKafka(loadSettings(env), { clientId: 'test', log });
+  const kafka = await connectKafka(loadSettings(env), {
+    clientId: 'test',
+    log: createLog('test', 'error', { write }),
+  });
   const producer = await kafka.producer({ maxPendingBytes: 1e9, deliveryTimeoutMs: 'retry' });
   return {
     env,
     kafka,
     producer,
+    errors,
     close: async () => {
       await producer.close(1_000);
       await kafka.close();
@@ -106,6 +125,14 @@ function onTopics(tell: (on: Scene) => Promise<void>): () => Promise<void> {
 
 /** The name of a topic of the test at the broker. */
 const fullName = ({ env }: Scene, topic: string) => `${env.WAYPOST_TOPIC_PREFIX!}${topic}`;
+
+/** Waits until a group has committed every record of a topic. */
+async function allCommitted({ kafka }: Scene, group: string, topic: string): Promise<void> {
+  await eventually(async () => {
+    const [end] = await kafka.ranges(topic);
+    expect(await kafka.committed(group, topic)).toEqual([end!.high]);
+  });
+}
 
 /** A consumer of topics, which takes nothing while it is busy. */
 class Reader {
@@ -141,10 +168,7 @@ class Reader {
     await eventually(() => expect(this.seen).toEqual(expect.arrayContaining([...values])), {
       deadlineMs: RECOVERED_MS,
     });
-    await eventually(async () => {
-      const [end] = await this.on.kafka.ranges(topic);
-      expect(await this.on.kafka.committed(this.group, topic)).toEqual([end!.high]);
-    });
+    await allCommitted(this.on, this.group, topic);
   }
 
   goOn(): void {
@@ -200,10 +224,12 @@ const named = (values: readonly string[], topic = TOPIC): OutRecord[] =>
   values.map((value) => ({ topic, key: null, value }));
 
 /** Sends records in several batches, so that a log can be cut between them. */
-async function send(on: Scene, values: readonly string[], topic = TOPIC): Promise<void> {
-  for (let i = 0; i < values.length; i += 10) {
-    await on.producer.send(named(values.slice(i, i + 10), topic));
-  }
+async function sendInBatches({ producer }: Scene, all: readonly OutRecord[]): Promise<void> {
+  for (let i = 0; i < all.length; i += 10) await producer.send(all.slice(i, i + 10));
+}
+
+function send(on: Scene, values: readonly string[], topic = TOPIC): Promise<void> {
+  return sendInBatches(on, named(values, topic));
 }
 
 async function endBroker(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
@@ -276,6 +302,10 @@ atPowerCut(
     await pair.finish(after);
     for (const reader of [pair.running, pair.stopped]) {
       expect(await cutOf(reader.group)).toBeGreaterThanOrEqual(40);
+      const about = { group: reader.group, topic: TOPIC, partition: 0 };
+      expect(on.errors).toContainEqual(
+        expect.objectContaining({ msg: 'consumer.log_cut', ...about }),
+      );
       expect(reader.seen.filter((value) => value.startsWith('before'))).toEqual(before);
       expect(reader.restarts).toEqual([{ from: 60, after: reader.seen.indexOf('after-0') }]);
     }
@@ -351,6 +381,12 @@ async function readersGoOn(
   await config.refresh(10_000);
   expect(config.position).toBe(fresh.position);
   expect(await cutOf(`${name}-config`, CONFIG)).toBeGreaterThanOrEqual(20);
+  for (const about of [
+    { name: `${name}-config`, topic: CONFIG },
+    { name: 'test', topic: TOPIC },
+  ]) {
+    expect(on.errors).toContainEqual(expect.objectContaining({ msg: 'tail.log_cut', ...about }));
+  }
   await Promise.all([config.stop(), fresh.stop(), tail.stop()]);
 }
 
@@ -373,8 +409,8 @@ function configRecord(kind: string, id: string, data: object): OutRecord {
   return { topic: CONFIG, key: `${kind}:${id}`, value: JSON.stringify(entry) };
 }
 
-/** Sends calls of one user, in several batches. */
-async function call({ producer }: Scene, messageIds: readonly string[]): Promise<void> {
+/** Sends calls of one user. */
+function call(on: Scene, messageIds: readonly string[]): Promise<void> {
   const at = new Date().toISOString();
   const calls = messageIds.map((messageId): OutRecord => {
     const message: Message = {
@@ -392,7 +428,7 @@ async function call({ producer }: Scene, messageIds: readonly string[]): Promise
     const key = messageKey('src_1', message);
     return { topic: MESSAGES, key, value: JSON.stringify(message), headers };
   });
-  for (let i = 0; i < calls.length; i += 10) await producer.send(calls.slice(i, i + 10));
+  return sendInBatches(on, calls);
 }
 
 atPowerCut(
@@ -492,6 +528,98 @@ for (const topic of [MESSAGES, PROFILE_EVENTS]) {
     },
   );
 }
+
+/** Sends deliveries to a destination that nobody knows, which ends them at once. */
+function deliver(on: Scene, topic: string, ids: readonly string[]): Promise<void> {
+  const deliveries = ids.map((id): OutRecord => {
+    const delivery = aDelivery({ id, destinationId: 'dst_unknown', acceptedAt: Date.now() });
+    // A record that is in a tier may leave it at once.
+    const headers = encodeDelivery({ ...delivery, due: delivery.acceptedAt });
+    return { topic, key: 'dst_unknown:0', value: '{}', headers };
+  });
+  return sendInBatches(on, deliveries);
+}
+
+/**
+ * Deliveries come out of a topic that is cut: those that were appended since, and one that was cut
+ * off and is sent again, because its step may be lost.
+ */
+async function deliveriesGoOn(
+  on: Scene,
+  { group, topic, out }: { group: string; topic: string; out: readonly string[] },
+  next: () => Promise<void>,
+): Promise<void> {
+  const before = numbered('before', 40);
+  await deliver(on, topic, before);
+  await eventually(() => expect(out.toSorted()).toEqual(before.toSorted()), {
+    deadlineMs: RECOVERED_MS,
+  });
+  await allCommitted(on, group, topic);
+  willCut(on, topic, 20);
+  await next();
+  const after = [...numbered('after', 30), 'before-35', 'last'];
+  await deliver(on, topic, after);
+  await eventually(() => expect(out.toSorted()).toEqual([...before, ...after].toSorted()), {
+    deadlineMs: RECOVERED_MS,
+  });
+}
+
+atPowerCut(
+  'after a power cut of `webhooks` delivery ends what comes, also a step that was cut off',
+  async (on, next) => {
+    const { env, kafka } = on;
+    const ended: string[] = [];
+    const tail = await kafka.tail({
+      name: 'ended',
+      topic: ATTEMPTS,
+      from: 'beginning',
+      onRecord: ({ value }) => {
+        for (const event of readEvents(value)) if ('delivery' in event) ended.push(event.delivery);
+      },
+      onFatal: throwIt,
+    });
+    const [port] = await freePorts(1);
+    const delivery = await startService('delivery', {
+      ...env,
+      WAYPOST_HOST: '127.0.0.1',
+      WAYPOST_DELIVERY_HEALTH_PORT: String(port),
+      WAYPOST_SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+    });
+    await deliveriesGoOn(on, { group: 'delivery', topic: WEBHOOKS, out: ended }, next);
+    await delivery.stop();
+    await tail.stop();
+  },
+);
+
+atPowerCut(
+  'after a power cut of a tier retry returns what comes, also a step that was cut off',
+  async (on, next) => {
+    const { kafka } = on;
+    const returned: string[] = [];
+    const tail = await kafka.tail({
+      name: 'due',
+      topic: DUE,
+      from: 'beginning',
+      onRecord: ({ headers }) => {
+        const decoded = decodeDelivery(headers);
+        if (decoded.kind === 'delivery') returned.push(decoded.delivery.id);
+      },
+      onFatal: throwIt,
+    });
+    const stops: ((leftMs: number) => unknown)[] = [];
+    await startRetry({
+      kafka,
+      retryWindowMs: 3_600_000,
+      log,
+      onFatal: throwIt,
+      onStop: (stop) => stops.unshift(stop),
+      onConsumption: () => undefined,
+    });
+    await deliveriesGoOn(on, { group: 'retry', topic: tierTopic(1_000), out: returned }, next);
+    for (const stop of stops) await stop(10_000);
+    await tail.stop();
+  },
+);
 
 const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
 

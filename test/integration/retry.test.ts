@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Kafka as KafkaJs, logLevel } from 'kafkajs';
+import { type Admin, Kafka as KafkaJs, logLevel } from 'kafkajs';
 import {
   decodeDelivery,
   type Delivery,
@@ -9,14 +9,16 @@ import {
 } from '../../shared/model/delivery';
 import { createStepDedup } from '../../shared/model/dedup-window';
 import { connectKafka } from '../../shared/kafka/client/client';
-import { type BatchProducer, type Kafka, type Tail } from '../../shared/kafka/port';
-import { DUE, tierTopic } from '../../shared/kafka/topics';
+import { type BatchProducer, type Kafka, type OutRecord, type Tail } from '../../shared/kafka/port';
+import { DEAD, DUE, tierTopic } from '../../shared/kafka/topics';
 import { loadSettings } from '../../shared/runtime/settings';
 import { createLog } from '../../shared/telemetry/log';
 import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-port';
+import { limitRecords } from '../support/limit-records';
 import { type Service, startService } from '../support/service';
 import { aDelivery } from '../support/factories';
+import { readTopic } from '../support/topics';
 
 /** Several retry processes share the tiers, start and stop while deliveries fall due. */
 
@@ -45,6 +47,7 @@ interface Returned {
 
 let kafka: Kafka;
 let producer: BatchProducer;
+let admin: Admin;
 let tail: Tail;
 const due: Returned[] = [];
 const running: Service[] = [];
@@ -55,6 +58,11 @@ beforeAll(async () => {
     log: createLog('test', 'silent'),
   });
   producer = await kafka.producer({ maxPendingBytes: Infinity, deliveryTimeoutMs: 'retry' });
+  admin = new KafkaJs({
+    brokers: env.KAFKA_BROKERS.split(','),
+    logLevel: logLevel.NOTHING,
+  }).admin();
+  await admin.connect();
   const forks = createStepDedup();
   tail = await kafka.tail({
     name: 'due',
@@ -81,6 +89,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(running.map((service) => service.kill()));
   await tail.stop();
+  await admin.disconnect();
   await producer.close(1_000);
   await kafka.close();
 });
@@ -97,12 +106,7 @@ async function wait(count: number): Promise<Set<string>> {
     const portion = Array.from({ length: PORTION }, (_, i) => aDeliveryOf(`user-${i}`));
     for (const { id } of portion) ids.add(id);
     await producer.send(
-      portion.map((delivery, i) => ({
-        topic: tierTopic(TIERS_MS[i % TIERS_MS.length]!),
-        key: deliveryKey(delivery.destinationId, delivery.userId!, 12),
-        value: `body of ${delivery.id}`,
-        headers: encodeDelivery(delivery),
-      })),
+      portion.map((delivery, i) => recordOf(delivery, tierTopic(TIERS_MS[i % TIERS_MS.length]!))),
     );
     // Load over time, not a wait for a result.
     await pause(PORTION_EVERY_MS);
@@ -113,6 +117,19 @@ async function wait(count: number): Promise<Set<string>> {
 function aDeliveryOf(userId: string): Delivery {
   const id = `dlv_${randomUUID()}`;
   return aDelivery({ id, messageId: id, userId, acceptedAt: Date.now(), attempt: 1, hop: 1 });
+}
+
+function recordOf(
+  delivery: Delivery,
+  topic: string,
+  value: OutRecord['value'] = `body of ${delivery.id}`,
+): OutRecord {
+  return {
+    topic,
+    key: deliveryKey(delivery.destinationId, delivery.userId!, 12),
+    value,
+    headers: encodeDelivery(delivery),
+  };
 }
 
 const returnedOf = (ids: Set<string>) => due.filter(({ delivery }) => ids.has(delivery.id));
@@ -173,28 +190,45 @@ test('a killed retry process loses no delivery, and delivery drops repeated ones
 
 test('retry reads a tier that is created while it runs', async () => {
   const tier = tierTopic(7_000);
-  const admin = new KafkaJs({
-    brokers: env.KAFKA_BROKERS.split(','),
-    logLevel: logLevel.NOTHING,
-  }).admin();
-  await admin.connect();
   const topic = `${env.WAYPOST_TOPIC_PREFIX}${tier}`;
   const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
   await admin.createTopics({
     topics: [{ topic, numPartitions: 6, replicationFactor: 1, configEntries }],
   });
-  await admin.disconnect();
   const waiting = Array.from({ length: 30 }, (_, i) => aDeliveryOf(`user-${i}`));
   const ids = new Set(waiting.map(({ id }) => id));
-  await producer.send(
-    waiting.map((delivery) => ({
-      topic: tier,
-      value: `body of ${delivery.id}`,
-      headers: encodeDelivery(delivery),
-      key: deliveryKey(delivery.destinationId, delivery.userId!, 12),
-    })),
-  );
+  await producer.send(waiting.map((delivery) => recordOf(delivery, tier)));
   // Topics are listed every thirty seconds.
   await returned(() => ids, ids.size);
   allOnce(ids);
+}, 300_000);
+
+// The last test: it leaves `webhooks.due` with a limit.
+test('a delivery that `webhooks.due` does not take ends dead without a body, and holds up no other', async () => {
+  await limitRecords(admin, env.WAYPOST_TOPIC_PREFIX + DUE, 4_000);
+  // Random, because batches are compressed.
+  const body = randomBytes(10_000);
+  // The broker learns the new limit a moment later.
+  await eventually(() =>
+    expect(producer.send([recordOf(aDeliveryOf('probe'), DUE, body)])).rejects.toMatchObject({
+      code: 'kafka_refused',
+    }),
+  );
+  const large = aDeliveryOf('user-1');
+  const others = Array.from({ length: 20 }, () => aDeliveryOf('user-1'));
+  const ids = new Set(others.map(({ id }) => id));
+  const tier = tierTopic(TIERS_MS[0]!);
+  const [first, ...rest] = others.map((delivery) => recordOf(delivery, tier));
+  await producer.send([first!, recordOf(large, tier, body), ...rest]);
+  await returned(() => ids, ids.size);
+  allOnce(ids);
+  await eventually(async () => {
+    const dead = (await readTopic(kafka, DEAD)).map(({ headers, value }) => ({
+      delivery: headers.delivery,
+      reason: headers.reason,
+      bytes: value?.length,
+    }));
+    expect(dead).toEqual([{ delivery: large.id, reason: 'too_large', bytes: 0 }]);
+  });
+  expect(distinct(new Set([large.id]))).toBe(0);
 }, 300_000);

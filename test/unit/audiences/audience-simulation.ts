@@ -16,6 +16,7 @@ import {
 } from '../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../services/audiences/profiles/profile';
 import { Syncs } from '../../../services/audiences/profiles/syncs';
+import { type Report, reportOf } from '../../../services/audiences/status';
 import { defined } from '../../../shared/collections/defined';
 import { DeletedUsers } from '../../../shared/model/deletion';
 import { type Json, type Message } from '../../../shared/model/message';
@@ -273,9 +274,11 @@ export class World {
 
   #send(partition: number): void {
     const { store, engine } = this.processors[partition]!;
+    const calls = new Map<string, number>();
     for (const [sequence, [user, definition]] of store.unsent) {
       const told = store.get(user)?.s?.[definition];
       if (told?.[2] !== sequence || !this.definitions.of(definition)) continue;
+      calls.set(definition, (calls.get(definition) ?? 0) + 1);
       const key = `${definition} ${user}`;
       const known = this.known.get(key);
       if (known && known.atMs > told[1]) throw new Error('an older one came later');
@@ -284,8 +287,30 @@ export class World {
       this.received.set(definition, (this.received.get(definition) ?? 0) + 1);
       this.known.set(key, { value: told[0], atMs: told[1] });
     }
+    const status = this.#statusOf(partition);
+    for (const { id } of this.definitions.all) {
+      const [waiting, sent] = [status[id]?.waiting ?? 0, calls.get(id) ?? 0];
+      if (waiting !== sent) throw new Error(`${waiting} calls waited, and ${sent} were sent`);
+    }
     store.unsent.clear();
     engine.meta = store.meta = { ...engine.meta, sent: engine.meta.told };
+  }
+
+  #statusOf(partition: number): Report['definitions'] {
+    const { store, engine, syncs } = this.processors[partition]!;
+    const all = Array.from(store.unsent, ([sequence, [user, definition]]) => ({
+      sequence,
+      user,
+      definition,
+    }));
+    const about = {
+      size: store.profiles.size,
+      full: 0,
+      bytes: 0,
+      unsent: (after: number) => all.filter(({ sequence }) => sequence > after),
+      memberCount: () => 0,
+    };
+    return reportOf(engine.meta, about, syncs.results).definitions;
   }
 
   /**
