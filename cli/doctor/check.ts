@@ -218,6 +218,8 @@ export function keyCheck(lost: string[], of: number): Check {
 }
 
 export interface Faring {
+  /** its id, which needs no quotes in a shell */
+  destination: string;
   name: string;
   state: string;
   lastError: { message: string } | null;
@@ -230,13 +232,13 @@ export interface Faring {
  * @param all total number of destinations
  */
 export function destinationChecks(destinations: Faring[], all = destinations.length): Check[] {
-  const checks = destinations.flatMap(({ name, state, lastError, dead, circuits }) =>
+  const checks = destinations.flatMap(({ destination, name, state, lastError, dead, circuits }) =>
     compact([
       state === 'failing' && circuits.length === 0 && dead === 0
         ? warn(
             `destination ${name}`,
             `failing: ${lastError?.message ?? 'no answer is known'}`,
-            'See what waits with `waypost deliveries --destination NAME`.',
+            `See what waits with \`waypost deliveries --destination ${destination}\`.`,
           )
         : undefined,
       ...circuits.map(({ origin, why }) =>
@@ -244,15 +246,16 @@ export function destinationChecks(destinations: Faring[], all = destinations.len
           `destination ${name}`,
           // The last error may be of another URL.
           `${origin} ${why === 'timeout' ? 'does not answer in time' : 'fails'}`,
-          'Fix the endpoint; Waypost probes it. See `waypost tail --attempts --destination NAME`.',
+          'Fix the endpoint; Waypost probes it. See `waypost tail --attempts --destination ' +
+            `${destination}\`.`,
         ),
       ),
       dead > 0
         ? warn(
             `destination ${name}`,
             `${String(dead)} dead letters in 24 h`,
-            'See the reasons with `waypost deliveries --destination NAME --status dead`; ' +
-              'then `waypost replay all --destination NAME`.',
+            `See the reasons with \`waypost deliveries --destination ${destination} --status dead\`; ` +
+              `then \`waypost replay all --destination ${destination}\`.`,
           )
         : undefined,
     ]),

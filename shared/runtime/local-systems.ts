@@ -80,6 +80,11 @@ export function enterSystem(
   }
 }
 
+/** Returns where the demo keeps its data: beside that of `npm start`, with which it never mixes. */
+export function demoDir(dataDir: string): string {
+  return join(dataDir, 'demo');
+}
+
 /**
  * Returns the entry of a data dir, by its path with all links resolved. The system may have ended.
  */
