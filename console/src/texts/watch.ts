@@ -153,6 +153,7 @@ export const watch = {
     accepted: 'Accepted',
     timeline: 'Timeline',
     elsewhere: 'The same event at other destinations',
+    nowhereElse: 'No other destination got it.',
     replayStarted: 'Replay started',
     replay: 'Replay',
     replayQuestion: 'Replay this delivery?',
