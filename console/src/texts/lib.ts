@@ -53,6 +53,7 @@ export const lib = {
       type: 'the destination does not accept this type',
       filtered: 'its filter does not match',
       filter_failed: 'filter error (treated as no match)',
+      created_later: 'the destination was created after it',
       too_much_work: 'not examined: the filters of other destinations took all of the time',
     },
     states: {
