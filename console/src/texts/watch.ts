@@ -208,7 +208,7 @@ export const watch = {
     } as Readonly<Record<FilterStatus, (n: number) => string>>,
     replay: 'Replay',
     followed: 'Continues in a newer notice. ',
-    noneLeft: (when: ReactNode) => nodes`None is left since ${when}. `,
+    noneLeft: (when: ReactNode) => nodes`None is left: the last one went ${when}. `,
     destinationDeleted: 'Its destination was deleted. ',
     sameOrigin: 'Several notices about one server',
     acknowledgeOrigin: (origin: string) => `Acknowledge all about ${origin}`,

@@ -115,19 +115,19 @@ test('a folder that is put in the place of an own one gets nothing', async () =>
   expect(requests).toEqual([]);
 });
 
-test('the demo is found while it runs, and `npm start` has not made the folder or has ended', async () => {
-  const cwd = cloned('clone');
+test('the demo is found while it runs and `npm start` does not', async () => {
+  const cwd = join(folder, 'mine');
   const demo = join(cwd, '.waypost', 'demo');
-  mkdirSync(demo);
+  mkdirSync(demo, { recursive: true });
   writeFileSync(join(demo, 'admin-token'), 'token-of-the-demo\n', { mode: 0o600 });
   enter(demo);
   expect(await waypost(SEND, { cwd, home, env })).toMatchObject({ code: 0 });
   await waypost(['sources', 'list'], { cwd, home });
   expect(requests.at(-1)).toEqual([expect.anything(), 'Bearer token-of-the-demo']);
-  own('clone');
+  own('mine');
   await waypost(['sources', 'list'], { cwd, home });
   expect(requests.at(-1)).toEqual([expect.anything(), 'Bearer my-own-token']);
-  own('clone', { owner: { pid: process.pid, started: 'before this process' } });
+  own('mine', { owner: { pid: process.pid, started: 'before this process' } });
   await waypost(['sources', 'list'], { cwd, home });
   expect(requests.at(-1)).toEqual([expect.anything(), 'Bearer token-of-the-demo']);
 });
