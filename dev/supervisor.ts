@@ -183,7 +183,7 @@ function sayWhere(
         control: controlUrl,
         ingest: ingestUrl,
         embedded,
-        kafka,
+        kafka: { ...kafka, WAYPOST_TOPIC_PREFIX: settings.WAYPOST_TOPIC_PREFIX },
         health: healthPorts,
       },
     );
