@@ -153,6 +153,7 @@ export const lib = {
     moreThan: (mostCounted: string) => `more than ${mostCounted}`,
     atLeast: (all: string) => `at least ${all}`,
     noAttempts: 'no attempts',
+    tooEarly: 'before its destination was created',
     takers: (n: number) => (n === 0 ? 'for no destination' : `for ${counted(n, 'destination')}`),
     belowATenth: 'below 0.1',
     waitingFor: 'Waiting for',
