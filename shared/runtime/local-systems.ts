@@ -34,7 +34,7 @@ export interface LocalSystemEntry {
   ingest: string;
   /** the system runs the brokers itself, with one copy of each record */
   embedded: boolean;
-  /** KAFKA_BROKERS, the prefix of its topics, and the settings of the login of an embedded Kafka */
+  /** KAFKA_BROKERS, the settings of its topics, and those of the login of an embedded Kafka */
   kafka: Record<string, string>;
   /** health ports by service */
   health: Record<string, number>;
