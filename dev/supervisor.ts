@@ -205,7 +205,9 @@ const OF_TOPICS = [
   'WAYPOST_RETRY_WINDOW',
 ] as const;
 
-/** Returns those of them that are set. The demo sets some, of which a shell beside it knows nothing. */
+/**
+ * Returns those of them that are set. The demo sets some, of which a shell beside it knows nothing.
+ */
 function topicSettings(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(OF_TOPICS.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
