@@ -254,7 +254,8 @@ export function destinationChecks(destinations: Faring[], all = destinations.len
         ? warn(
             `destination ${name}`,
             `${String(dead)} dead letters in 24 h`,
-            `See the reasons with \`waypost deliveries --destination ${destination} --status dead\`; ` +
+            `See the reasons with \`waypost deliveries --destination ${destination} ` +
+              '--status dead`; ' +
               `then \`waypost replay all --destination ${destination}\`.`,
           )
         : undefined,

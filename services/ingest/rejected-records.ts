@@ -1,7 +1,12 @@
 import { stringifyJson } from '../../shared/json/json';
 import { type OutRecord } from '../../shared/kafka/port';
 import { REJECTED } from '../../shared/kafka/topics';
-import { type CallType, isJsonObject, type Json, type JsonObject } from '../../shared/model/message';
+import {
+  type CallType,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from '../../shared/model/message';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import {
   type CallFault,
