@@ -218,8 +218,6 @@ export function keyCheck(lost: string[], of: number): Check {
 }
 
 export interface Faring {
-  /** its id, which needs no quotes in a shell */
-  destination: string;
   name: string;
   state: string;
   lastError: { message: string } | null;
@@ -232,13 +230,13 @@ export interface Faring {
  * @param all total number of destinations
  */
 export function destinationChecks(destinations: Faring[], all = destinations.length): Check[] {
-  const checks = destinations.flatMap(({ destination, name, state, lastError, dead, circuits }) =>
+  const checks = destinations.flatMap(({ name, state, lastError, dead, circuits }) =>
     compact([
       state === 'failing' && circuits.length === 0 && dead === 0
         ? warn(
             `destination ${name}`,
             `failing: ${lastError?.message ?? 'no answer is known'}`,
-            `See what waits with \`waypost deliveries --destination ${destination}\`.`,
+            'See what waits with `waypost deliveries --destination NAME`.',
           )
         : undefined,
       ...circuits.map(({ origin, why }) =>
@@ -246,17 +244,15 @@ export function destinationChecks(destinations: Faring[], all = destinations.len
           `destination ${name}`,
           // The last error may be of another URL.
           `${origin} ${why === 'timeout' ? 'does not answer in time' : 'fails'}`,
-          'Fix the endpoint; Waypost probes it. See `waypost tail --attempts --destination ' +
-            `${destination}\`.`,
+          'Fix the endpoint; Waypost probes it. See `waypost tail --attempts --destination NAME`.',
         ),
       ),
       dead > 0
         ? warn(
             `destination ${name}`,
             `${String(dead)} dead letters in 24 h`,
-            `See the reasons with \`waypost deliveries --destination ${destination} ` +
-              '--status dead`; ' +
-              `then \`waypost replay all --destination ${destination}\`.`,
+            'See the reasons with `waypost deliveries --destination NAME --status dead`; ' +
+              'then `waypost replay all --destination NAME`.',
           )
         : undefined,
     ]),
