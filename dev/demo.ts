@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { sleep } from '../shared/runtime/async';
+import { demoDir } from '../shared/runtime/local-systems';
 import { printAddresses } from './banner';
 import { CALLS, demoDestination, demoSource, sendCall } from './demo-client';
 import { type Receipt, startReceiver } from './demo-receiver';
@@ -64,7 +64,7 @@ async function demoEnvironment(given: NodeJS.ProcessEnv): Promise<NodeJS.Process
   return {
     ...env,
     ...Object.fromEntries(taken.map(({ name }, i) => [name, String(free[i])])),
-    WAYPOST_DATA_DIR: join(settings.WAYPOST_DATA_DIR, 'demo'),
+    WAYPOST_DATA_DIR: demoDir(settings.WAYPOST_DATA_DIR),
   };
 }
 
@@ -156,6 +156,10 @@ function howToGoOn(system: LocalSystem, writeKey: string): string[] {
     '  See all of it in the console:',
     '',
     `    open ${system.controlUrl} and sign in with ${system.adminToken}`,
+    '',
+    '  or in a second shell:',
+    '',
+    '    node cli/waypost.cjs deliveries',
     '',
     '  Send a call yourself, and watch it arrive here and there (Ctrl-C ends the demo):',
     '',

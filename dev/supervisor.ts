@@ -183,7 +183,7 @@ function sayWhere(
         control: controlUrl,
         ingest: ingestUrl,
         embedded,
-        kafka,
+        kafka: { ...kafka, ...topicSettings(env) },
         health: healthPorts,
       },
     );
@@ -194,6 +194,23 @@ function sayWhere(
         'give `waypost` WAYPOST_URL and WAYPOST_TOKEN.',
     );
   }
+}
+
+/** The settings by which topics get their names and their settings. */
+const OF_TOPICS = [
+  'WAYPOST_TOPIC_PREFIX',
+  'WAYPOST_PARTITIONS',
+  'WAYPOST_REPLICATION',
+  'WAYPOST_TOPIC_RETENTION',
+  'WAYPOST_RETRY_DELAYS',
+  'WAYPOST_RETRY_WINDOW',
+] as const;
+
+/**
+ * Returns those of them that are set. The demo sets some, of which a shell beside it knows nothing.
+ */
+function topicSettings(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(OF_TOPICS.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 
 /**

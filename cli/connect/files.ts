@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { messageOf } from '../../shared/runtime/errors';
-import { findSystem, isRunning } from '../../shared/runtime/local-systems';
+import { demoDir, findSystem, isRunning } from '../../shared/runtime/local-systems';
 import { readPrivateFile } from '../../shared/runtime/private-file';
 import { CliError, type ProcessContext } from '../process-context';
 import { type StoredLogin, type Local } from './resolve-place';
@@ -114,9 +114,20 @@ export function writeOut({ cwd }: Pick<ProcessContext, 'cwd'>, name: string, tex
   }
 }
 
+/** Returns the data dir of this folder: that of the demo while only the demo runs. */
+export function localDir({ env, cwd, home }: Pick<ProcessContext, 'env' | 'cwd' | 'home'>): string {
+  const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
+  const demo = demoDir(dir);
+  const runs = (each: string) => {
+    const system = findSystem({ env, home }, each);
+    return system !== undefined && isRunning(system);
+  };
+  return !runs(dir) && runs(demo) ? demo : dir;
+}
+
 /**
- * Returns the data dir in this folder, if there is one. Nothing in it is read, not even its token,
- * unless `npm start` of this user made it and runs.
+ * Returns what the data dir in this folder gives, if there is one. Nothing in it is read, not even
+ * its token, unless `npm start` of this user made it and runs.
  * @throws CliError if other users may read the token
  */
 export function readLocal({
@@ -124,7 +135,7 @@ export function readLocal({
   cwd,
   home,
 }: Pick<ProcessContext, 'env' | 'cwd' | 'home'>): Local | undefined {
-  const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
+  const dir = localDir({ env, cwd, home });
   if (!existsSync(dir)) return undefined;
   const system = findSystem({ env, home }, dir);
   if (!system) return { dir, state: 'unknown' };

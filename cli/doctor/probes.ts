@@ -1,7 +1,8 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { defined } from '../../shared/collections/defined';
 import { findSystem, type LocalSystemEntry } from '../../shared/runtime/local-systems';
 import { readPrivateFile } from '../../shared/runtime/private-file';
+import { localDir } from '../connect/files';
 import { type ProcessContext } from '../process-context';
 import { type Health } from './check';
 
@@ -21,7 +22,7 @@ export function surroundings(
   { env, cwd, home }: Pick<ProcessContext, 'env' | 'cwd' | 'home'>,
   url: string,
 ): Surroundings {
-  const found = findSystem({ env, home }, resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost'));
+  const found = findSystem({ env, home }, localDir({ env, cwd, home }));
   const local = found?.control === url ? found : undefined;
   if (!local) return { env, local };
   const key = join(local.dir, 'secret-key');

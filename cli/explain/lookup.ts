@@ -18,6 +18,7 @@ const RULES: Readonly<Record<string, string>> = {
   type: 'the destination does not accept this type',
   filtered: 'its filter does not match',
   filter_failed: 'its filter fails, which counts as no match',
+  created_later: 'the destination was created after it',
   too_much_work: 'not examined: the filters of other destinations took all of the time',
 } satisfies Record<Rule | 'source_deleted' | 'too_much_work', string>;
 

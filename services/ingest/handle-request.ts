@@ -122,7 +122,7 @@ async function storePrepared(
 }
 
 /** What a fault with an excerpt of its own needs of its request. */
-const NOT_PARSED = { calls: [], faults: NO_FAULTS };
+const NOT_PARSED = { calls: [], faults: NO_FAULTS, type: undefined };
 
 /** Rejects messages that Kafka refuses for good. @param refused their indexes */
 async function rejectRefused(

@@ -1,7 +1,12 @@
 import { stringifyJson } from '../../shared/json/json';
 import { type OutRecord } from '../../shared/kafka/port';
 import { REJECTED } from '../../shared/kafka/topics';
-import { isJsonObject, type Json } from '../../shared/model/message';
+import {
+  type CallType,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+} from '../../shared/model/message';
 import { FORMAT_HEADER } from '../../shared/model/record-format';
 import {
   type CallFault,
@@ -52,7 +57,7 @@ interface Arrived {
  */
 export function* rejectedRecords(
   faults: readonly (RejectedCall | FoundFault)[],
-  parsed: Pick<ParsedRequest, 'calls' | 'faults'>,
+  parsed: Pick<ParsedRequest, 'calls' | 'faults' | 'type'>,
   from: Arrived & { oneByOne: number; key: string | undefined },
 ): Steps<OutRecord[]> {
   const records: OutRecord[] = [];
@@ -83,18 +88,25 @@ type Content = Pick<RejectedRecord, 'call' | 'truncated'>;
 
 function contentOf(
   fault: RejectedCall | FoundFault,
-  { calls, faults }: Pick<ParsedRequest, 'calls' | 'faults'>,
+  { calls, faults, type }: Pick<ParsedRequest, 'calls' | 'faults' | 'type'>,
   key: string | undefined,
 ): Content {
   const found = 'index' in fault ? faults.get(fault.index) : fault;
   if (found?.excerpt) return contentOfExcerpt(withoutKey(found.excerpt(), key));
   const call = 'index' in fault ? (calls[fault.index] ?? null) : '';
-  return contentOfCall(call, fault.code === 'call_too_large');
+  return contentOfCall(call, { type, isLarge: fault.code === 'call_too_large' });
 }
 
-/** Returns a call as the debugger shows it. @param isLarge only its beginning is kept */
-export function contentOfCall(call: Json, isLarge: boolean): Content {
-  const shown = isJsonObject(call) ? shownCall(call) : call;
+interface KindOfCall {
+  /** the type from the path, which wins over the call's own; undefined: the path names none */
+  type: CallType | undefined;
+  /** only its beginning is kept */
+  isLarge: boolean;
+}
+
+/** Returns a call as the debugger shows it. */
+export function contentOfCall(call: Json, { type, isLarge }: KindOfCall): Content {
+  const shown = isJsonObject(call) ? shownCall(call, type) : call;
   if (!isLarge) return { call: shown };
   return { call: excerptOfText(stringifyJson(shown)).text, truncated: true };
 }
@@ -104,8 +116,9 @@ function contentOfExcerpt({ text, truncated }: Excerpt): Content {
 }
 
 /** The debugger shows no write key, and not what is meant for the client's vendor. */
-function shownCall(call: Record<string, Json>): Json {
+function shownCall(call: JsonObject, type: CallType | undefined): Json {
   const shown = { ...call };
+  if (type !== undefined) shown.type = type;
   delete shown.writeKey;
   delete shown._metadata;
   return shown;

@@ -76,9 +76,9 @@ export interface RejectedRecord {
   code: string;
   message: string;
   /**
-   * The call as sent, without `writeKey` and `_metadata`; if it is too large or could not be read,
-   * the beginning of its text, in which `\xE9` stands for a byte that is not UTF-8. `null` if it is
-   * not stored.
+   * The call as sent, with the type that its path names, without `writeKey` and `_metadata`; if it
+   * is too large or could not be read, the beginning of its text, in which `\xE9` stands for a byte
+   * that is not UTF-8. `null` if it is not stored.
    */
   call: Json;
   /** present if `call` is only a part */

@@ -29,7 +29,8 @@ export type FilterMatcher = (destination: Destination) => boolean | string;
 
 /**
  * Why a message goes to a destination (`routed`), or is dropped. `blocked`: the source blocks this
- * event. `filter_failed` carries the reason, and counts as no match.
+ * event. `filter_failed` carries the reason, and counts as no match. `created_later`: there was no
+ * such destination yet.
  */
 export type RouteOutcome =
   | { outcome: Exclude<(typeof OUTCOMES)[number], 'filter_failed'> }
@@ -44,6 +45,7 @@ export const OUTCOMES = [
   'type',
   'filtered',
   'filter_failed',
+  'created_later',
 ] as const;
 
 /** The fields of a message that decide where it goes, beside those that filters ask for. */
@@ -96,6 +98,21 @@ export function routeOutcomeOf(
   ask: FilterMatcher,
 ): RouteOutcome {
   return sourceVerdict(message, source) ?? destinationVerdict(message, source, destination, ask);
+}
+
+/**
+ * Explains by the rules of today what became of a message of the past. A router that had fallen
+ * behind may have known a destination that was created later: a delivery that exists says so.
+ */
+export function outcomeInThePast(
+  message: RoutedFields & Pick<Message, 'receivedAt'>,
+  source: Source,
+  destination: Destination,
+  ask: FilterMatcher,
+): RouteOutcome {
+  const today = routeOutcomeOf(message, source, destination, ask);
+  const isLater = Date.parse(destination.createdAt) > Date.parse(message.receivedAt);
+  return today === ROUTED && isLater ? { outcome: 'created_later' } : today;
 }
 
 /** Returns whether the source blocks it: only track calls, by the event's name. */

@@ -34,7 +34,7 @@ export interface LocalSystemEntry {
   ingest: string;
   /** the system runs the brokers itself, with one copy of each record */
   embedded: boolean;
-  /** KAFKA_BROKERS, and the settings of the login of an embedded Kafka */
+  /** KAFKA_BROKERS, the settings of its topics, and those of the login of an embedded Kafka */
   kafka: Record<string, string>;
   /** health ports by service */
   health: Record<string, number>;
@@ -78,6 +78,11 @@ export function enterSystem(
     const other = readEntry(join(folder, name));
     if (other && !existsSync(other.dir)) rmSync(join(folder, name), { force: true });
   }
+}
+
+/** Returns where the demo keeps its data: beside that of `npm start`, with which it never mixes. */
+export function demoDir(dataDir: string): string {
+  return join(dataDir, 'demo');
 }
 
 /**

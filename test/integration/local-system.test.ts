@@ -225,6 +225,15 @@ test('npm run demo sends signed calls, refuses one once, and says how to go on',
       /See all of it in the console:\s+open (\S+) and sign in with (\S+)/.exec(demo.output()) ?? [];
     expect(await statusOf(`${consoleUrl}/api/v1/sources`, token)).toBe(200);
 
+    // The command line finds the demo, and its topics.
+    const doctor = startSupervised(process.execPath, ['cli/waypost.cjs', 'doctor'], {
+      HOME: env.HOME,
+      XDG_STATE_HOME: env.XDG_STATE_HOME,
+      WAYPOST_DATA_DIR: dataDir,
+    });
+    await doctor.exited;
+    expect(doctor.output()).toMatch(/^ok +topics/m);
+
     // A visitor's call is no call of the demo: each URL accepts it at once.
     const before = demo.output();
     const curl = before.split('\n').find((line) => line.trim().startsWith('curl ')) ?? '';

@@ -102,7 +102,7 @@ export function titleOf({
 
 /** Says in a sentence what became of a delivery, or what it waits for. */
 export function sentenceOf(delivery: Delivery, nowMs: number): string {
-  const { status, reason, settledAt, acceptedAt, attemptsMade } = delivery;
+  const { status, reason, settledAt, acceptedAt } = delivery;
   if (isUnderWay(status)) {
     const why = reasonInWords(reason);
     const budget = budgetInWords(delivery, nowMs);
@@ -111,16 +111,23 @@ export function sentenceOf(delivery: Delivery, nowMs: number): string {
   const at = absolute(settledAt ?? acceptedAt, nowMs);
   if (isDelivered(status)) {
     const took = latency(Date.parse(settledAt ?? acceptedAt) - Date.parse(acceptedAt));
-    const delivered = words.delivered(at, took, attemptsMade);
+    const delivered = words.delivered(at, took, attemptsInWords(delivery));
     return status === 'delivered' ? delivered : `${delivered} ${words.notAllUrls}`;
   }
   const ended = words.ended(
     capitalized(stateInWords(status)),
     at,
-    attemptsMade,
+    attemptsInWords(delivery),
     reasonInWords(reason),
   );
   return compact([ended, answerOf(delivery)]).join(' ');
+}
+
+/** Counts the attempts since it was sent or last replayed, and says which of the two. */
+function attemptsInWords({ status, attemptsMade, replay }: Delivery): string {
+  const isFirst = isDelivered(status) && attemptsMade <= 1;
+  const attempts = isFirst ? words.atFirstAttempt : words.afterAttempts(attemptsMade);
+  return replay === 0 ? attempts : words.ofReplay(attempts, replay);
 }
 
 /** Returns the last attempt; undefined: there was none. */

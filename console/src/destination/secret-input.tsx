@@ -32,7 +32,7 @@ export function SecretInput({
   if (isKept && !replacing && lost === undefined && problem === undefined) {
     return (
       <Input.Wrapper label={label} labelElement="div">
-        <Group gap="xs">
+        <Group gap="xs" className="as-field">
           <Text size="sm">{words.stored}</Text>
           <Button
             size="compact-sm"

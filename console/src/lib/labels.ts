@@ -55,7 +55,9 @@ export function outcomeInWords(outcome: string): string {
  */
 export function takersInWords(destinations: readonly { outcome: string }[]): string {
   if (destinations.length >= MOST_REACHED) return '';
-  return words.takers(destinations.filter(({ outcome }) => outcome === 'routed').length);
+  const count = (of: string) => destinations.filter(({ outcome }) => outcome === of).length;
+  const takers = count('routed');
+  return takers === 0 && count('created_later') > 0 ? words.tooEarly : words.takers(takers);
 }
 
 /** Formats the distance of `2026-01-01T…` from now: "3 min ago", "in 12 s". */

@@ -136,6 +136,7 @@ function Elsewhere({ delivery: { id, messageId, source } }: { delivery: Delivery
   const others = found?.data.filter((each) => each.id !== id) ?? [];
   return (
     <Section title={words.elsewhere}>
+      {found && others.length === 0 && <Text size="sm">{words.nowhereElse}</Text>}
       {others.length > 0 && found?.next === null && <Text size="sm">{tallyInWords(others)}</Text>}
       <ul className="plain elsewhere">
         {others.map((each) => (

@@ -80,15 +80,15 @@ export const delivery = {
   },
   timeline: {
     title: (what: string, destination: string) => `${what} → ${destination}`,
-    delivered: (at: string, took: string, attempts: number) =>
-      attempts <= 1
-        ? `Delivered at ${at}, ${took} after it was accepted, at the first attempt.`
-        : `Delivered at ${at}, ${took} after it was accepted, after ${attempts} attempts.`,
+    delivered: (at: string, took: string, attempts: string) =>
+      `Delivered at ${at}, ${took} after it was accepted, ${attempts}.`,
+    atFirstAttempt: 'at the first attempt',
+    afterAttempts: (attempts: number) =>
+      attempts === 0 ? 'without an attempt' : `after ${counted(attempts, 'attempt')}`,
+    ofReplay: (attempts: string, replay: number) => `${attempts} of replay ${replay}`,
     notAllUrls: 'Another of its URLs did not accept it.',
-    ended: (state: string, at: string, attempts: number, reason: string) => {
-      const after = attempts === 0 ? 'without an attempt' : `after ${counted(attempts, 'attempt')}`;
-      return `${state} since ${at}, ${after}.${reason === '' ? '' : ` ${reason}.`}`;
-    },
+    ended: (state: string, at: string, attempts: string, reason: string) =>
+      `${state} since ${at}, ${attempts}.${reason === '' ? '' : ` ${reason}.`}`,
     answered: (status: number, said: string) => `The endpoint answered HTTP ${status}: ${said}`,
     accepted: 'Accepted',
     replay: (replay: number) => `Replay ${replay}`,

@@ -53,6 +53,7 @@ export const lib = {
       type: 'the destination does not accept this type',
       filtered: 'its filter does not match',
       filter_failed: 'filter error (treated as no match)',
+      created_later: 'the destination was created after it',
       too_much_work: 'not examined: the filters of other destinations took all of the time',
     },
     states: {
@@ -152,6 +153,7 @@ export const lib = {
     moreThan: (mostCounted: string) => `more than ${mostCounted}`,
     atLeast: (all: string) => `at least ${all}`,
     noAttempts: 'no attempts',
+    tooEarly: 'before its destination was created',
     takers: (n: number) => (n === 0 ? 'for no destination' : `for ${counted(n, 'destination')}`),
     belowATenth: 'below 0.1',
     waitingFor: 'Waiting for',

@@ -142,7 +142,7 @@ export const setup = {
     trust: 'Calls come from',
     server: 'a server',
     page: 'a page or an app',
-    calls: 'Calls so far',
+    calls: 'Accepted so far',
     perMinute: 'Calls a minute',
     rejected: 'Rejected',
     ofRecent: (share: string, recent: string) => `${share} of the last ${recent}`,

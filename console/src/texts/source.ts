@@ -23,7 +23,7 @@ export const source = {
     changeTask: 'change it',
   },
   overview: {
-    calls: 'Calls so far',
+    calls: 'Accepted so far',
     noCall: 'none has come',
     lastCall: (when: ReactNode) => nodes`the last one ${when}`,
     perMinute: 'Calls a minute',

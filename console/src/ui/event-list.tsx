@@ -90,10 +90,11 @@ interface ReachedProps {
  * what became of it there.
  */
 function Reached({ destinations, message, openedAt }: ReachedProps) {
-  const routed = destinations
-    .filter(({ outcome }) => outcome === 'routed')
+  // A router that had fallen behind may have known a destination that was created later.
+  const takers = destinations
+    .filter(({ outcome }) => outcome === 'routed' || outcome === 'created_later')
     .map(({ destination }) => destination);
-  const statuses = useStatuses(message, routed, openedAt);
+  const statuses = useStatuses(message, takers, openedAt);
   if (destinations.length === 0) return <Text size="sm">{words.noDestinations}</Text>;
   return (
     <ul className="reached" aria-label={words.destinations}>
@@ -125,7 +126,7 @@ const MOST_DELIVERIES = 200;
 /** Reads the status of a message at each of these destinations, as it changes. */
 function useStatuses(
   message: string,
-  routed: readonly string[],
+  takers: readonly string[],
   openedAt: number | undefined,
 ): ReadonlyMap<string, Delivery['status']> {
   const may = useMay('GET /deliveries');
@@ -133,8 +134,8 @@ function useStatuses(
     'GET /deliveries',
     { query: { message, limit: MOST_DELIVERIES } },
     {
-      every: (last) => lookAgainMs(routed, last?.data, Date.now() - (openedAt ?? 0)),
-      enabled: may && openedAt !== undefined && message !== '' && routed.length > 0,
+      every: (last) => lookAgainMs(takers, last?.data, Date.now() - (openedAt ?? 0)),
+      enabled: may && openedAt !== undefined && message !== '' && takers.length > 0,
     },
   );
   // The newest comes first, and holds.
@@ -160,6 +161,7 @@ function field(call: unknown, name: string): string {
 }
 
 export function titleOf(call: unknown): string {
+  if (typeof call === 'string') return words.unreadCall;
   const detail = field(call, 'event') || field(call, 'name');
   return [field(call, 'type') || words.noType, detail].filter((text) => text !== '').join(': ');
 }

@@ -5,7 +5,7 @@ import { ALERTS_ID } from '../../../shared/model/config';
 import { parseMessage } from '../../../shared/model/message-codec';
 import { newerFormatOf } from '../../../shared/model/record-format';
 import { MOST_REACHED } from '../../../shared/api/operation';
-import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';
+import { outcomeInThePast, type RouteOutcome } from '../../../shared/model/route';
 import { filtersOf } from '../../../shared/cel/compile';
 import { type History } from '../history/history';
 import { Periodic } from '../../../shared/runtime/async';
@@ -156,7 +156,7 @@ function reached(
     if (data.id === ALERTS_ID) continue;
     if (found.length === MOST_REACHED) break;
     if (work.isSpent) return undefined;
-    const outcome = routeOutcomeOf(message, source, data, ask);
+    const outcome = outcomeInThePast(message, source, data, ask);
     found.push({ destination: data.id, name: data.name, ...outcome });
   }
   return found;

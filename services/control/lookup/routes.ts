@@ -6,7 +6,7 @@ import { type Kafka } from '../../../shared/kafka/port';
 import { ALERTS_ID, type Destination, type Source } from '../../../shared/model/config';
 import { eventNameOf, type Message } from '../../../shared/model/message';
 import { type DeliveryStatus, isDelivered } from '../../../shared/model/reasons';
-import { type RouteOutcome, routeOutcomeOf } from '../../../shared/model/route';
+import { outcomeInThePast, type RouteOutcome } from '../../../shared/model/route';
 import { isoTime } from '../../../shared/model/time';
 import { AppError } from '../../../shared/runtime/errors';
 import { type ExpressionWork, type RequestWork } from '../expressions/work';
@@ -183,7 +183,7 @@ function ruleOf(
 ): Became {
   const of = { id: destination.id, delivery: null };
   if (!source) return { ...of, outcome: 'dropped', reason: 'source_deleted' };
-  const { outcome: rule } = routeOutcomeOf(message, source, destination, ask);
+  const { outcome: rule } = outcomeInThePast(message, source, destination, ask);
   return { ...of, outcome: OUTCOME_OF_RULE[rule], reason: rule === 'routed' ? null : rule };
 }
 
@@ -197,4 +197,5 @@ const OUTCOME_OF_RULE = {
   type: 'not_matched',
   filtered: 'not_matched',
   filter_failed: 'not_matched',
+  created_later: 'not_matched',
 } as const satisfies Record<RouteOutcome['outcome'], Outcome>;

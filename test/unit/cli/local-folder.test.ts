@@ -65,13 +65,17 @@ function cloned(name: string): string {
 }
 
 /** Makes a folder in which `npm start` has run. */
-function own(name: string, { owner, ...more }: Partial<LocalSystemEntry> = {}): string {
+function own(name: string, more: Partial<LocalSystemEntry> = {}): string {
   const dir = join(folder, name, '.waypost');
   mkdirSync(dir, { recursive: true });
   writeFileSync(join(dir, 'admin-token'), 'my-own-token\n', { mode: 0o600 });
+  enter(dir, more);
+  return join(folder, name);
+}
+
+function enter(dir: string, { owner, ...more }: Partial<LocalSystemEntry> = {}): void {
   const entry = { dir, control: address, ingest: address, embedded: true, kafka: {}, health: {} };
   enterSystem({ env: {}, home }, { ...entry, ...more }, owner);
-  return join(folder, name);
 }
 
 const SEND = ['send', 'track', '--user', 'u1', '--event', 'E'];
@@ -109,6 +113,23 @@ test('a folder that is put in the place of an own one gets nothing', async () =>
   cpSync(join(cloned('clone'), '.waypost'), join(cwd, '.waypost'), { recursive: true });
   expect(await waypost(SEND, { cwd, home, env })).toMatchObject(REFUSED);
   expect(requests).toEqual([]);
+});
+
+test('the demo is found while it runs and `npm start` does not', async () => {
+  const cwd = join(folder, 'mine');
+  const demo = join(cwd, '.waypost', 'demo');
+  mkdirSync(demo, { recursive: true });
+  writeFileSync(join(demo, 'admin-token'), 'token-of-the-demo\n', { mode: 0o600 });
+  enter(demo);
+  expect(await waypost(SEND, { cwd, home, env })).toMatchObject({ code: 0 });
+  await waypost(['sources', 'list'], { cwd, home });
+  expect(requests.at(-1)).toEqual([expect.anything(), 'Bearer token-of-the-demo']);
+  own('mine');
+  await waypost(['sources', 'list'], { cwd, home });
+  expect(requests.at(-1)).toEqual([expect.anything(), 'Bearer my-own-token']);
+  own('mine', { owner: { pid: process.pid, started: 'before this process' } });
+  await waypost(['sources', 'list'], { cwd, home });
+  expect(requests.at(-1)).toEqual([expect.anything(), 'Bearer token-of-the-demo']);
 });
 
 test('who listens at the addresses of a system that has ended gets no token', async () => {

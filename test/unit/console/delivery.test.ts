@@ -205,6 +205,14 @@ describe('the sentence of a delivery', () => {
       `Delivered at ${at}, 3 s after it was accepted, at the first attempt.`,
     ],
     [
+      { ...ended, status: 'delivered', reason: null, replay: 1 },
+      `Delivered at ${at}, 3 s after it was accepted, at the first attempt of replay 1.`,
+    ],
+    [
+      { ...ended, status: 'dead', reason: 'rejected', attemptsMade: 2, replay: 3 },
+      `Dead since ${at}, after 2 attempts of replay 3. The endpoint rejected it. It is not retried.`,
+    ],
+    [
       { ...ended, status: 'partly_delivered', reason: null, attemptsMade: 2 },
       `Delivered at ${at}, 3 s after it was accepted, after 2 attempts. Another of its URLs did not accept it.`,
     ],

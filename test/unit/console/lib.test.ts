@@ -544,6 +544,14 @@ test.each([
   expect(takersInWords(all.slice(0, MOST_REACHED))).toBe(says);
 });
 
+test('an event that came before a destination says so, unless another takes it', () => {
+  const later = { outcome: 'created_later' };
+  expect(takersInWords([{ outcome: 'filtered' }, later])).toBe(
+    'before its destination was created',
+  );
+  expect(takersInWords([{ outcome: 'routed' }, later])).toBe('for 1 destination');
+});
+
 test.each([
   [{ status: 500, code: 'status', message: 'https://a.example: status 500' }, 'HTTP 500'],
   [

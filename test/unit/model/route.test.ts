@@ -4,6 +4,7 @@ import { type Message } from '../../../shared/model/message';
 import {
   type FilterMatcher,
   isBlocked,
+  outcomeInThePast,
   route,
   routeOutcomeOf,
   wantsWebhooks,
@@ -155,6 +156,21 @@ describe('routeOutcomeOf', () => {
       });
     },
   );
+});
+
+test.each([
+  ['routed', {}, '2026-01-01T00:00:00.000Z'],
+  ['created_later', {}, '2026-01-01T00:00:00.001Z'],
+  ['off', { enabled: false }, '2026-01-01T00:00:00.001Z'],
+])('outcomeInThePast is %s for the destination %j of %s', (outcome, destination, createdAt) => {
+  expect(
+    outcomeInThePast(
+      aMessage({ receivedAt: '2026-01-01T00:00:00.000Z' }),
+      source,
+      aDestination({ ...destination, createdAt }),
+      never,
+    ),
+  ).toEqual({ outcome });
 });
 
 describe('wantsWebhooks', () => {
