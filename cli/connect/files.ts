@@ -118,11 +118,10 @@ export function writeOut({ cwd }: Pick<ProcessContext, 'cwd'>, name: string, tex
 export function localDir({ env, cwd, home }: Pick<ProcessContext, 'env' | 'cwd' | 'home'>): string {
   const dir = resolve(cwd, env.WAYPOST_DATA_DIR || '.waypost');
   const demo = demoDir(dir);
-  const runs = (each: string) => {
-    const system = findSystem({ env, home }, each);
-    return system !== undefined && isRunning(system);
-  };
-  return !runs(dir) && runs(demo) ? demo : dir;
+  const [own, ofDemo] = [dir, demo].map((each) => findSystem({ env, home }, each));
+  if (own && isRunning(own)) return dir;
+  if (ofDemo && (!own || isRunning(ofDemo))) return demo;
+  return dir;
 }
 
 /**

@@ -243,17 +243,24 @@ export class Deliverer {
   }
 
   /**
-   * Writes the records of a step. If the delivery goes on or ends here undelivered, none is written
-   * once another process may own it, which then takes this step again, and may end it otherwise:
-   * this process may have stood still.
+   * Writes the records of a step. If the delivery goes on or dies here, none is written once another
+   * process may own it, which then takes this step again, and may end it otherwise: this process may
+   * have stood still.
    */
   #record(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
     const { producer, divertProducer = producer } = this.options;
-    if (nextTopic(disposition) !== undefined) {
-      // Once one is withdrawn, so are the others: the step is taken again.
+    const next = records.find(({ topic }) => topic === nextTopic(disposition));
+    if (next) {
+      // Once one is withdrawn, so are the others. Once the next record may be written, none is: the
+      // step must not be taken again.
       let isStepVoid = false;
-      const isVoid = () => (isStepVoid ||= inHand.record.isInDoubt);
-      for (const record of records) record.isVoid = isVoid;
+      let mayBeWritten = false;
+      const ask = () => (isStepVoid ||= inHand.record.isInDoubt);
+      for (const record of records) record.isVoid = () => !mayBeWritten && ask();
+      next.isVoid = () => {
+        mayBeWritten = !ask();
+        return !mayBeWritten;
+      };
     }
     this.#append(records, disposition.kind === 'diverted' ? divertProducer : producer).then(
       () => this.#recorded(inHand, disposition),
@@ -276,7 +283,12 @@ export class Deliverer {
   #endRefused(inHand: OpenDelivery, refused: Disposition): void {
     const dead: Disposition = { kind: 'dead', reason: TOO_LARGE };
     const { record, delivery } = inHand;
-    this.#append(refusedRecords(inHand, refused, this.#nowMs()))
+    const records = refusedRecords(inHand, refused, this.#nowMs());
+    this.#append(records)
+      .catch((error: unknown) => {
+        if (!isRefused(error)) throw error;
+        return this.#append(records.filter(({ topic }) => topic !== ATTEMPTS));
+      })
       .catch((error: unknown) => this.#lose(error, record, delivery.id))
       .then(
         () => this.#recorded(inHand, dead),

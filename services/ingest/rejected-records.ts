@@ -117,8 +117,8 @@ function contentOfExcerpt({ text, truncated }: Excerpt): Content {
 
 /** The debugger shows no write key, and not what is meant for the client's vendor. */
 function shownCall(call: JsonObject, type: CallType | undefined): Json {
-  const shown = { ...call };
-  if (type !== undefined) shown.type = type;
+  // Of a large call only the beginning is kept, with its type.
+  const shown: JsonObject = type === undefined ? { ...call } : { type, ...call, type };
   delete shown.writeKey;
   delete shown._metadata;
   return shown;

@@ -7,7 +7,7 @@ import {
   type OutRecord,
   type Restart,
 } from '../../shared/kafka/port';
-import { clockNote, DUE, tierDelayMs } from '../../shared/kafka/topics';
+import { ATTEMPTS, clockNote, DUE, tierDelayMs } from '../../shared/kafka/topics';
 import { decodeDelivery, isTime } from '../../shared/model/delivery';
 import { tooLargeRecords } from '../../shared/render/too-large';
 import { unreadableLetter } from '../../shared/render/unreadable';
@@ -195,13 +195,20 @@ export class Requeuer {
       countRefused();
       this.#finish(record);
     };
-    producer.send(endOf(record, copy, clock.now())).then(ended, (error: unknown) => {
-      if (!isRefused(error)) return;
-      const { topic, partition, offset } = record;
-      const { delivery } = copy.headers;
-      log.error({ topic, partition, offset, delivery }, 'delivery.lost');
-      ended();
-    });
+    const records = endOf(record, copy, clock.now());
+    producer
+      .send(records)
+      .catch((error: unknown) => {
+        if (!isRefused(error)) throw error;
+        return producer.send(records.filter(({ topic }) => topic !== ATTEMPTS));
+      })
+      .then(ended, (error: unknown) => {
+        if (!isRefused(error)) return;
+        const { topic, partition, offset } = record;
+        const { delivery } = copy.headers;
+        log.error({ topic, partition, offset, delivery }, 'delivery.lost');
+        ended();
+      });
   }
 
   #finish(record: OpenRecord): void {

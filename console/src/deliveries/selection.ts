@@ -45,11 +45,13 @@ export function useSelection(list: string, query: Query) {
   /** Whoever selects by hand, or clears the selection, no longer waits for all that match. */
   const set = (rows: ReadonlyMap<string, Row>) => {
     reading?.abort();
-    setSelected({
+    const next: Selected = {
       list,
       rows,
       isAll: false,
-    });
+    };
+    // What began in another list, as a replay that ends now, leaves the selection of this one.
+    setSelected((now) => (now.list === list ? next : now));
   };
   const readAll = async () => {
     const aborter = new AbortController();

@@ -31,7 +31,7 @@ export const ui = {
     showDeliveryTo: (name: string) => `Show the delivery to ${name}`,
     showDelivery: 'Show the delivery',
     noType: 'no type',
-    unreadCall: 'call not read',
+    partOfCall: 'a call in part',
     warnings: {
       timestamp_unreadable: 'Its time could not be read. It has the time of its receipt.',
       sent_at_unreadable: 'sentAt could not be read. The time of the call is not corrected.',

@@ -161,7 +161,7 @@ function field(call: unknown, name: string): string {
 }
 
 export function titleOf(call: unknown): string {
-  if (typeof call === 'string') return words.unreadCall;
+  if (typeof call === 'string') return words.partOfCall;
   const detail = field(call, 'event') || field(call, 'name');
   return [field(call, 'type') || words.noType, detail].filter((text) => text !== '').join(': ');
 }
