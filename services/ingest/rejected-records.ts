@@ -118,7 +118,8 @@ function contentOfExcerpt({ text, truncated }: Excerpt): Content {
 /** The debugger shows no write key, and not what is meant for the client's vendor. */
 function shownCall(call: JsonObject, type: CallType | undefined): Json {
   // Of a large call only the beginning is kept, with its type.
-  const shown: JsonObject = type === undefined ? { ...call } : { type, ...call, type };
+  const shown: JsonObject = type === undefined ? { ...call } : { type, ...call };
+  if (type !== undefined) shown.type = type;
   delete shown.writeKey;
   delete shown._metadata;
   return shown;

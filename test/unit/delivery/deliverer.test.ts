@@ -7,6 +7,7 @@ import { type ConfigView } from '../../../shared/config/types';
 import { readEvents } from '../../../shared/model/attempt-rows';
 import { decodeDelivery, encodeDelivery, type Delivery } from '../../../shared/model/delivery';
 import { type OpenRecord, type OutRecord, type DispatchResult } from '../../../shared/kafka/port';
+import { ATTEMPTS, DEAD } from '../../../shared/kafka/topics';
 import { AppError } from '../../../shared/runtime/errors';
 import { createLog } from '../../../shared/telemetry/log';
 import { fakeDeletions, fakeProgress, recordingProducer } from '../../support/fakes';
@@ -983,6 +984,24 @@ describe('a process that lost its session', () => {
     await story.take();
     expect(areVoid).toEqual([true, true, true, true]);
     expect([story.released, story.done]).toEqual([[0], []]);
+  });
+
+  test('once the next record of a step may be written, its event is withdrawn no more', async () => {
+    story = new Story(['/a']);
+    story.answers = () => 404;
+    const areVoid: (boolean | undefined)[] = [];
+    story.producer.behave = (records) => {
+      const [event, next] = [ATTEMPTS, DEAD].map((topic) =>
+        records.find((record) => record.topic === topic),
+      );
+      areVoid.push(next?.isVoid?.());
+      story.inDoubt = true;
+      areVoid.push(event?.isVoid?.());
+      return Promise.resolve();
+    };
+    await story.take();
+    expect(areVoid).toEqual([false, false]);
+    expect([story.released, story.done]).toEqual([[], [0]]);
   });
 });
 

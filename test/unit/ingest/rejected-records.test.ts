@@ -29,6 +29,12 @@ describe('the content of a rejected call', () => {
     });
     expect(content.call).toHaveLength(4_096);
   });
+
+  test('of a large one has the type of its path', () => {
+    const call = { pad: 'x'.repeat(99_999) };
+    const content = contentOfCall(call, { type: 'track', isLarge: true });
+    expect(content.call).toMatch(/^\{"type":"track","pad":"x+$/);
+  });
 });
 
 test('lost calls are counted by code, with the message of the first', () => {

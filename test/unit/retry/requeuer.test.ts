@@ -3,6 +3,7 @@ import { TierPositions } from '../../../services/retry/tier-positions';
 import { encodeDelivery } from '../../../shared/model/delivery';
 import { AppError } from '../../../shared/runtime/errors';
 import { type OpenRecord } from '../../../shared/kafka/port';
+import { ATTEMPTS, DEAD, DUE } from '../../../shared/kafka/topics';
 import { createLog } from '../../../shared/telemetry/log';
 import { recordingProducer } from '../../support/fakes';
 import { aDelivery, aRecord } from '../../support/factories';
@@ -221,6 +222,22 @@ test.each([
     ]);
   },
 );
+
+test('a delivery of which Kafka refuses only the event is dead, and not lost', async () => {
+  const producer = recordingProducer();
+  producer.behave = (records) =>
+    records.some(({ topic }) => topic === DUE || topic === ATTEMPTS)
+      ? Promise.reject(new AppError('kafka_refused', 'too large', false))
+      : Promise.resolve();
+  const log = createLog('test', 'silent');
+  const errors = jest.spyOn(log, 'error');
+  const returner = new Requeuer({ ...parts, producer, log });
+  const done = jest.fn();
+  returner.onRecord(due(1, encodeDelivery(aDelivery()), done));
+  await new Promise(setImmediate);
+  expect(producer.appends.at(-1)?.map(({ topic }) => topic)).toEqual([DEAD]);
+  expect([done.mock.calls.length, errors.mock.calls]).toEqual([1, []]);
+});
 
 test('a record whose end a stopping producer does not take stays in its tier', async () => {
   const producer = recordingProducer();
