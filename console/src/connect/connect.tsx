@@ -33,10 +33,11 @@ export function Connect() {
   const early = sources === null ? 'source' : 'endpoint';
   const at = id === undefined ? early : (STEPS.find((name) => name === step) ?? 'test');
   const tested = testedOf(search.get('test'));
+  const read = useRead('GET /destinations/{id}', { id: id ?? '' }, { enabled: id !== undefined });
   return (
     <Page title={words.connectIntegration}>
-      <Progress at={at} id={id} tested={tested} />
-      {id !== undefined && <Stored key={id} id={id} at={at} />}
+      <Progress at={at} id={id} tested={tested} isLive={read.data?.data.enabled === true} />
+      {id !== undefined && <Stored key={id} read={read} at={at} />}
       {id === undefined && sources === null && <ChooseSources />}
       {id === undefined && sources !== null && (
         <NewEndpoint sources={sources.split(',').filter((source) => source !== '')} />
@@ -45,8 +46,12 @@ export function Connect() {
   );
 }
 
-function Stored({ id, at }: { id: string; at: Step }) {
-  const read = useRead('GET /destinations/{id}', { id });
+interface StoredProps {
+  read: ReturnType<typeof useRead<'GET /destinations/{id}'>>;
+  at: Step;
+}
+
+function Stored({ read, at }: StoredProps) {
   if (!read.data || read.error) return <Unread read={read} what={words.theDestination} />;
   const stored = { destination: read.data.data, etag: read.data.etag ?? '' };
   switch (at) {
@@ -65,13 +70,14 @@ interface ProgressProps {
   at: Step;
   id: string | undefined;
   tested: Tested;
+  isLive: boolean;
 }
 
-function Progress({ at, id, tested }: ProgressProps) {
+function Progress({ at, id, tested, isLive }: ProgressProps) {
   return (
     <ol className="steps" aria-label={words.steps}>
       {STEPS.map((step, i) => {
-        const mark = markOf(step, { id, at, tested });
+        const mark = markOf(step, { id, at, tested, isLive });
         const to = step === at ? undefined : addressOf(step, { id, tested });
         const name = words.names[step];
         return (

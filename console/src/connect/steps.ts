@@ -14,10 +14,12 @@ interface Place {
   id: string | undefined;
   at: Step;
   tested: Tested;
+  /** the destination is enabled */
+  isLive: boolean;
 }
 
 /** A test that failed is never done, whatever came after it. */
-export function markOf(step: Step, { id, at, tested }: Place): Mark {
+export function markOf(step: Step, { id, at, tested, isLive }: Place): Mark {
   switch (step) {
     case 'source':
       return id !== undefined || at !== 'source' ? 'done' : 'open';
@@ -27,12 +29,15 @@ export function markOf(step: Step, { id, at, tested }: Place): Mark {
       if (tested === 'failed') return 'failed';
       return tested === 'passed' ? 'done' : 'open';
     case 'live':
-      return 'open';
+      return isLive ? 'done' : 'open';
   }
 }
 
 /** Returns the address of a step; undefined for one that cannot be visited yet. */
-export function addressOf(step: Step, { id, tested }: Omit<Place, 'at'>): string | undefined {
+export function addressOf(
+  step: Step,
+  { id, tested }: Pick<Place, 'id' | 'tested'>,
+): string | undefined {
   if (id === undefined) return step === 'source' ? '/connect' : undefined;
   return `/connect/${id}/${step}${tested === undefined ? '' : `?test=${tested}`}`;
 }

@@ -6,7 +6,8 @@ import { type Test } from '../../../shared/api/operations';
 import { blockNamed } from '../../support/doc-blocks';
 
 describe('the steps', () => {
-  const marks = (place: Parameters<typeof markOf>[1]) => STEPS.map((step) => markOf(step, place));
+  const marks = (place: Omit<Parameters<typeof markOf>[1], 'isLive'>, isLive = false) =>
+    STEPS.map((step) => markOf(step, { ...place, isLive }));
 
   test.each([
     [{ id: undefined, at: 'source', tested: undefined }, 'open open open open'],
@@ -18,6 +19,12 @@ describe('the steps', () => {
     [{ id: 'dst_1', at: 'live', tested: undefined }, 'done done open open'],
   ] as const)('%j are %s', (place, expected) => {
     expect(marks(place).join(' ')).toBe(expected);
+  });
+
+  test('end with the last one done once the destination is enabled', () => {
+    expect(marks({ id: 'dst_1', at: 'live', tested: 'passed' }, true).join(' ')).toBe(
+      'done done done done',
+    );
   });
 
   test('keep in the address how the test ended', () => {
