@@ -148,7 +148,8 @@ export function timeTicks(keys: readonly string[], stepSeconds: number): TimeTic
   });
   return ticks.map(({ at, i }, t) => {
     const previous = ticks[t - 1];
-    const isNewDay = previous !== undefined && nth(i, DAY_SECONDS) !== nth(previous.i, DAY_SECONDS);
+    const before = previous ? (local[previous.i] ?? 0) : (local[i] ?? 0) - stepSeconds;
+    const isNewDay = nth(i, DAY_SECONDS) !== Math.floor(before / DAY_SECONDS);
     return { at, label: stepLabel(at, isNewDay || seconds >= DAY_SECONDS ? DAY_SECONDS : 0) };
   });
 }

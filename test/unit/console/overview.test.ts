@@ -59,6 +59,11 @@ describe('the axis of time', () => {
     expect(ticks[0]?.at).toBe(local('2026-01-01T15:00:00'));
   });
 
+  test('has the day at its first hour too, if that begins one', () => {
+    const ticks = timeTicks(keys('2026-01-01T22:30:00', 48, 1_800), 1_800);
+    expect(ticks.slice(0, 2).map(({ label }) => label)).toEqual(['Jan 2', '03:00']);
+  });
+
   test('has minutes within an hour, and days within a week', () => {
     const hour = timeTicks(keys('2026-01-01T12:05:00', 60, 60), 60);
     expect(hour.map(({ label }) => label)).toEqual([
