@@ -37,7 +37,7 @@ import { timeOf } from '../../../shared/model/time';
 /** Rows updated in each partition that was written to, by its name. */
 export type Touched = Map<string, number>;
 
-/** Returns whether an event may be written. */
+/** Returns whether an event may be written. Of others only the end `cancelled` counts. */
 export type Admit = (event: DeliveryEvent) => boolean;
 
 /** What a transaction did, which holds once it is committed. */
@@ -56,12 +56,16 @@ export async function recordEvents(
 ): Promise<Recorded> {
   const byDelivery = new Map<string, DeliveryEvent[]>();
   const circuits: CircuitEvent[] = [];
+  const cancelled: DeliveryEvent[] = [];
   for (const event of events) {
     if (event.kind === 'circuit') {
       circuits.push(event);
       continue;
     }
-    if (!admit(event)) continue;
+    if (!admit(event)) {
+      if (event.kind === 'cancelled') cancelled.push(event);
+      continue;
+    }
     const known = byDelivery.get(event.delivery);
     if (known) known.push(event);
     else byDelivery.set(event.delivery, [event]);
@@ -75,6 +79,8 @@ export async function recordEvents(
       const name = partOf([...parts, ...made], at)?.name ?? '';
       touched.set(name, (touched.get(name) ?? 0) + 1);
     }
+    // What waited when its user was deleted has no row, and counts nevertheless.
+    for (const event of cancelled) fold(undefined, [event], counts);
     await addCounts(transaction, counts);
     await turnCircuits(transaction, circuits);
     await closeAnswered(transaction, () => deliveries.flat());

@@ -118,7 +118,7 @@ export const deliveryMetrics = {
   ),
   cancelled: countersByReason(
     'waypost.deliveries.cancelled',
-    'Deliveries cancelled because their destination is off or deleted.',
+    'Deliveries that ended without being delivered or given up, by the reason.',
     CANCEL_REASONS,
   ),
   first: durations.of({ attempt: 'first' }),

@@ -1,10 +1,11 @@
 import { type Database } from '../../../../services/control/history/database';
 import { type Deletion } from '../../../../services/control/history/deletions';
 import { History } from '../../../../services/control/history/history';
+import { countsBetween } from '../../../../services/control/history/queries';
 import { createAuthenticator } from '../../../../shared/config/authentication';
 import { createLog } from '../../../../shared/telemetry/log';
 import { freezer, memoryDatabase } from '../../../support/database';
-import { aFailure } from '../../../support/events';
+import { aCancellation, aFailure, anEvent, START } from '../../../support/events';
 import { storeEvents } from '../../../support/store-events';
 
 /** A history forgets a user as soon as the deletion is stored, and goes on meanwhile. */
@@ -76,6 +77,23 @@ test('a deletion that was stored and could not be read is read later', async () 
   await history.learnDeletions();
   expect(reads).toEqual([]);
   await history.stop();
+});
+
+test('what waited when its user was deleted counts as cancelled, and has no row', async () => {
+  const events = [
+    anEvent({ delivery: 'dlv_in_flight', destination: 'dst_forgotten' }),
+    aCancellation({
+      delivery: 'dlv_waiting',
+      destination: 'dst_forgotten',
+      reason: 'user_deleted',
+    }),
+  ];
+  const noneAdmitted = () => Promise.resolve(() => false);
+  await storeEvents(database, events, undefined, noneAdmitted);
+  const span = { sinceMs: START, untilMs: START + DAY_MS };
+  const counts = await countsBetween(database, span, ['dst_forgotten']);
+  expect(counts).toMatchObject([{ attempts: 0, delivered: 0, cancelled: 1 }]);
+  expect(await database.query('select id from waypost.deliveries')).toEqual([]);
 });
 
 test('events are written between the transactions of a deletion', async () => {
