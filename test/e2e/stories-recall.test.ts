@@ -165,8 +165,9 @@ async function untilHeld(connection: Connection): Promise<Delivery[]> {
 }
 
 /**
- * Waits until deliveries are delivered, and expects that none came back by its tier. On a busy
- * machine a probe fails just before the endpoint answers again: its delivery waits for its tier.
+ * Waits until deliveries are delivered, and expects that what waited came back by a probe or by a
+ * recovery. On a busy machine a probe fails just before the endpoint answers again, or a tier ends:
+ * what comes back by its tier has no mark.
  */
 async function cameEarly(deliveries: readonly Delivery[], destination: string): Promise<void> {
   const ids = deliveries.map(({ id }) => id);
@@ -188,7 +189,8 @@ async function cameEarly(deliveries: readonly Delivery[], destination: string): 
     ids.includes(headers.delivery ?? '') ? [headers.recalled] : [],
   );
   expect(marks.length).toBeGreaterThanOrEqual(ids.length);
-  expect(['probe', 'recovered']).toEqual(expect.arrayContaining([...new Set(marks)]));
+  expect(marks).toContain('recovered');
+  expect(['probe', 'recovered', undefined]).toEqual(expect.arrayContaining([...new Set(marks)]));
 }
 
 /** Opens the console as administrator. */
