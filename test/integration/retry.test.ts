@@ -188,19 +188,35 @@ test('a killed retry process loses no delivery, and delivery drops repeated ones
   );
 }, 300_000);
 
+/** No setting names its delay. */
+const OTHER_TIER = tierTopic(7_000);
+
 test('retry reads a tier that is created while it runs', async () => {
-  const tier = tierTopic(7_000);
-  const topic = `${env.WAYPOST_TOPIC_PREFIX}${tier}`;
+  const topic = env.WAYPOST_TOPIC_PREFIX + OTHER_TIER;
   const configEntries = [{ name: 'message.timestamp.type', value: 'LogAppendTime' }];
   await admin.createTopics({
     topics: [{ topic, numPartitions: 6, replicationFactor: 1, configEntries }],
   });
   const waiting = Array.from({ length: 30 }, (_, i) => aDeliveryOf(`user-${i}`));
   const ids = new Set(waiting.map(({ id }) => id));
-  await producer.send(waiting.map((delivery) => recordOf(delivery, tier)));
+  await producer.send(waiting.map((delivery) => recordOf(delivery, OTHER_TIER)));
   // Topics are listed every thirty seconds.
   await returned(() => ids, ids.size);
   allOnce(ids);
+}, 300_000);
+
+test('after an empty tier was deleted that no setting names, retry returns what waits in the others', async () => {
+  const topic = env.WAYPOST_TOPIC_PREFIX + OTHER_TIER;
+  await admin.deleteTopics({ topics: [topic] });
+  await eventually(async () => expect(await admin.listTopics()).not.toContain(topic));
+  const ids = await wait(2 * PORTION);
+  await returned(() => ids, ids.size);
+  allOnce(ids);
+  // A new member takes partitions over, whose group still has the positions of the deleted tier.
+  await start();
+  const later = await wait(2 * PORTION);
+  await returned(() => later, later.size);
+  allOnce(later);
 }, 300_000);
 
 // The last test: it leaves `webhooks.due` with a limit.

@@ -19,7 +19,7 @@ export interface Tab {
    */
   evaluate(expression: string): Promise<unknown>;
   /**
-   * Returns serious accessibility violations, one a line. @param rule limits the check to one rule
+   * Returns accessibility violations, one a line. @param rule limits the check to one rule
    * of axe
    */
   barriers(rule?: string): Promise<string[]>;
@@ -58,7 +58,6 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
       await evaluate(SETTLED);
       const only = rule === undefined ? '' : `, runOnly: ['${rule}']`;
       const run = `axe.run(document, { preload: false, resultTypes: ['violations']${only} }).then(({ violations }) => violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ' ' + failureSummary)))`;
       return (await evaluate(run)) as string[];
     },

@@ -97,6 +97,7 @@ export function fakeDeletions() {
 }
 
 export interface FakeConfig extends ConfigReader {
+  position: number;
   add(source: Source): void;
   /** Adds a source that becomes known only with the next refresh. */
   addUnseen(source: Source): void;

@@ -210,6 +210,16 @@ describe('a record on messages', () => {
     );
     expect(new Set([...traces, theirs.slice(3, 35)]).size).toBe(3);
   });
+
+  test('a messages record has the position of config that ingest knew', async () => {
+    const positions = [];
+    for (const position of [41, 42]) {
+      ingest.config.position = position;
+      await ingest.post('/v1/track', track);
+      positions.push(ingest.producer.appends.at(-1)?.[0]?.headers?.config);
+    }
+    expect(positions).toEqual(['41', '42']);
+  });
 });
 
 describe('browsers', () => {

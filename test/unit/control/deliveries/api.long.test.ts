@@ -91,6 +91,9 @@ describe('GET /deliveries', () => {
     ['type=page', ['dlv_4']],
     [`since=${at(2)}&until=${at(4)}`, ['dlv_3', 'dlv_2']],
     [`since=${Date.parse(at(4))}`, ['dlv_4']],
+    // 08:00 in UTC, without seconds.
+    ['until=2026-11-21T13:30%2B05:30', ['old_1', 'old_2']],
+    ['since=2026-11-21T03:00-05:00', ['dlv_4', 'dlv_3', 'dlv_2', 'dlv_1']],
     ['user=nobody', []],
   ])('deliveries are filtered by %j', async (query, expected) => {
     expect(await ids(query)).toEqual(expected);
@@ -148,6 +151,22 @@ describe('GET /deliveries', () => {
     const answer = await control.call('get', `/deliveries?${query}`);
     expect(answer.status).toBe(422);
     expect(answer.body.errors).toEqual([{ parameter, detail }]);
+  });
+
+  test.each([
+    '/deliveries',
+    '/overview',
+    '/overview/calls',
+    '/destinations/dst_1/health',
+    '/audit',
+  ])('GET %s refuses a year that no time may have', async (path) => {
+    for (const parameter of ['since', 'until']) {
+      const answer = await control.call('get', `${path}?${parameter}=9999999-01-01T00:00:00Z`);
+      expect([answer.status, answer.body.errors]).toEqual([
+        422,
+        [{ parameter, detail: expect.any(String) }],
+      ]);
+    }
   });
 
   test('the list omits responses, which may be megabytes', async () => {
