@@ -59,8 +59,8 @@ const NEEDS: Record<ServiceName, { reads: string[]; writes: string[] }> = {
     writes: [MESSAGES, PROFILE_EVENTS, PROFILES, PROFILE_STATUS, PROFILE_QUERIES, PROFILE_RESULTS],
   },
   // Control reads bodies from their topics. It writes test sends to `webhooks`, replays to
-  // `webhooks.due`, deletions to `deletions`, `profiles.events` and `messages`, and uploaded members
-  // to `profiles.events`.
+  // `webhooks.due`, deletions to `deletions`, `profiles.events` and `messages`, and uploaded
+  // members to `profiles.events`.
   control: {
     reads: TOPICS,
     writes: [

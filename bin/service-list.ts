@@ -7,7 +7,9 @@ export const SERVICES = ['ingest', 'router', 'delivery', 'retry', 'audiences', '
 /** The name of a service. */
 export type ServiceName = (typeof SERVICES)[number];
 
-/** What `service` takes. In the image it follows `docker run waypost`, so it names no npm script. */
+/**
+ * What `service` takes. In the image it follows `docker run waypost`, so it names no npm script.
+ */
 export const SERVICE_USAGE =
   `Name some of ${SERVICES.join(', ')}, or all of them: all. The other commands are topics, ` +
   'secrets, config and check.';

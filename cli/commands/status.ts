@@ -12,7 +12,9 @@ import { type Details, type Standing, standingOf, standingWords } from '../expla
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
 
-/** `waypost status` and `waypost why`: who is in trouble, since when and why, and when it goes on. */
+/**
+ * `waypost status` and `waypost why`: who is in trouble, since when and why, and when it goes on.
+ */
 
 /** One screen. */
 const MOST_DETAILED = 20;

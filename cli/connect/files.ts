@@ -84,7 +84,9 @@ function writePrivately(file: string, text: string): void {
   }
 }
 
-/** Tells whether this is a pipe or a device of this user or of the system: not that of a stranger. */
+/**
+ * Tells whether this is a pipe or a device of this user or of the system: not that of a stranger.
+ */
 function isStream(file: string): boolean {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found || found.isFile() || found.isDirectory()) return false;

@@ -62,8 +62,8 @@ export interface Health {
 }
 
 /**
- * Where the services run, so what a port means that does not respond: on this machine, in containers
- * of known names (WAYPOST_HEALTH_HOST), or elsewhere.
+ * Where the services run, so what a port means that does not respond: on this machine, in
+ * containers of known names (WAYPOST_HEALTH_HOST), or elsewhere.
  */
 export type Whereabouts = 'here' | 'named' | 'elsewhere';
 

@@ -90,7 +90,8 @@ function extentOf({ writes, admin }: Allowed): string {
 
 /**
  * Tracks the requests without an answer: the transport would drop these answers at the end of its
- * input. It also keeps their arguments with all digits of their numbers, which the transport rounds.
+ * input. It also keeps their arguments with all digits of their numbers, which the transport
+ * rounds.
  */
 class OpenRequests {
   /** the arguments by the id of their request */

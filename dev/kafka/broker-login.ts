@@ -9,8 +9,8 @@ import { createSecretFile } from '../secrets';
  * the topic `config` is an administrator of Waypost. So each port asks for a password, which only
  * the owner of the broker's folder can read.
  *
- * - Clients log in by SCRAM. It never sends the password, so that a stranger who listens on the port
- *   while the broker is down does not get it.
+ * - Clients log in by SCRAM. It never sends the password, so that a stranger who listens on the
+ *   port while the broker is down does not get it.
  * - Only the broker itself talks to its controller port. SCRAM does not work there, because its
  *   users are in the records that the controller serves. PLAIN does, with a password that is new at
  *   each start.

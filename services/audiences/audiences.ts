@@ -5,8 +5,8 @@ import { QueryServer } from './queries/server';
 import { definitionIn, statusRecords, type StatusUpdate, tombstone } from './status';
 
 /**
- * Runs the pipeline while any audience, trait or preview exists, or a deletion concerns the profiles
- * of earlier ones, and reports its status.
+ * Runs the pipeline while any audience, trait or preview exists, or a deletion concerns the
+ * profiles of earlier ones, and reports its status.
  */
 
 const STATUS_EVERY_MS = 1_000;

@@ -54,8 +54,8 @@ export interface AttemptListener {
  */
 const PERMITTED_MS = 100;
 /**
- * Age at which a request is not sent any more, ms: receivers refuse a signature of five minutes ago,
- * and a refusal would end the delivery. A token and a connection take less.
+ * Age at which a request is not sent any more, ms: receivers refuse a signature of five minutes
+ * ago, and a refusal would end the delivery. A token and a connection take less.
  */
 const STALE_MS = 240_000;
 
@@ -88,8 +88,8 @@ export class AttemptContext {
 
   /**
    * Returns the permission of a request that was signed now. It holds for a moment, in which a
-   * request over a kept connection is written. The clock of the machine also counts the time in which
-   * the machine slept.
+   * request over a kept connection is written. The clock of the machine also counts the time in
+   * which the machine slept.
    * @param isPermitted asked again after that, with the time at which the request began: it began
    *   within its window, which may end while it waits for its connection
    */

@@ -243,9 +243,9 @@ export class Deliverer {
   }
 
   /**
-   * Writes the records of a step. If the delivery goes on or dies here, none is written once another
-   * process may own it, which then takes this step again, and may end it otherwise: this process may
-   * have stood still.
+   * Writes the records of a step. If the delivery goes on or dies here, none is written once
+   * another process may own it, which then takes this step again, and may end it otherwise: this
+   * process may have stood still.
    */
   #record(inHand: OpenDelivery, disposition: Disposition, records: OutRecord[]): void {
     const { producer, divertProducer = producer } = this.options;

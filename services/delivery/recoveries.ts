@@ -18,8 +18,8 @@ import { type CircuitTransition, type LaneUrl } from './lanes/registry';
 /**
  * Asks retry for deliveries that wait in tiers (shared/model/recall.ts):
  *
- * - for all that waited for something that is over: an endpoint, its token endpoint or its proxy has
- *   recovered; its URL, credentials or proxy were corrected; or a pause has ended
+ * - for all that waited for something that is over: an endpoint, its token endpoint or its proxy
+ *   has recovered; its URL, credentials or proxy were corrected; or a pause has ended
  * - while a circuit is open, for one that probes the endpoint from time to time: otherwise a quiet
  *   endpoint would be asked again only when a tier ends
  */
@@ -141,8 +141,8 @@ export class Recoveries {
   }
 
   /**
-   * A destination has changed: what waited for the end of its pause, or for something that it has in
-   * another form now, can be sent.
+   * A destination has changed: what waited for the end of its pause, or for something that it has
+   * in another form now, can be sent.
    * @param before undefined: this process had not used it
    */
   changed(before: Lookup | undefined, after: Lookup): void {
@@ -244,7 +244,9 @@ function endpointsOf(lookup: Lookup | undefined): readonly Endpoint[] {
   return lookup?.kind === 'open' ? lookup.destination.endpoints : [];
 }
 
-/** Returns what waits at a URL; what does not wait for its circuit waits at the whole destination. */
+/**
+ * Returns what waits at a URL; what does not wait for its circuit waits at the whole destination.
+ */
 function behind({ destinationId, hash, shards }: LaneUrl, reason: RecoveredReason): Backlog {
   const destination = destinationId;
   const where =

@@ -29,9 +29,9 @@ import { withSource } from './with-source';
 
 /**
  * Handles a request and returns its response. It reports success only after Kafka acknowledged
- * every record of the request: its messages and its rejected calls. A call whose record Kafka refuses
- * for good is rejected too, because its client would send it again and again, with all others of its
- * batch. Rejected calls are lost only if Kafka refuses their topic.
+ * every record of the request: its messages and its rejected calls. A call whose record Kafka
+ * refuses for good is rejected too, because its client would send it again and again, with all
+ * others of its batch. Rejected calls are lost only if Kafka refuses their topic.
  *
  * The checks are ordered by cost: the write key if it is named before the body, then the limits,
  * the body, its shape, and its calls. The handler holds neither the body nor parsed values while it
@@ -113,8 +113,8 @@ async function storePrepared(
       watchStored({ records: messages, refused: refused.size, rejected, failed, storingAt, from });
       return result;
     });
-  // A body that cannot be read stays refused while Kafka is away: it would not be better later. Until
-  // the answer, its rest is not discarded.
+  // A body that cannot be read stays refused while Kafka is away: it would not be better later.
+  // Until the answer, its rest is not discarded.
   if (response.status >= 400) return response;
   const { failed, refused } = await storing;
   if (failed) return refusal(failed);
@@ -419,7 +419,9 @@ function lose(
   };
 }
 
-/** UTF-16 of either order contains the second: the zero byte behind a letter is that of the next. */
+/**
+ * UTF-16 of either order contains the second: the zero byte behind a letter is that of the next.
+ */
 const KEY_FIELDS = [Buffer.from('"writeKey"'), Buffer.from('"writeKey"', 'utf16le')];
 const KEY_VALUE = /^\s*:\s*"([^"\\]{1,200})"/;
 /**
@@ -438,8 +440,8 @@ function sourceInText(body: Buffer, sources: Sources): Source | undefined {
 }
 
 /**
- * Returns one of the first keys in the text that is of a source, without decoding or parsing it: that
- * would cost ten times as much.
+ * Returns one of the first keys in the text that is of a source, without decoding or parsing it:
+ * that would cost ten times as much.
  */
 function keyInText(body: Buffer, sources: Sources): string | undefined {
   const seen = new Set<string>();

@@ -5,9 +5,9 @@ import { type Steps } from './calls/steps';
 /**
  * Lets ingest work on large bodies beside all other requests. Thousands of calls in a body take
  * some 20 ms, for which a thread would serve nobody else: so one large body at a time is worked on,
- * for a slice of time in each turn of the event loop. A slice is longer where the others take longer,
- * so that many small requests do not keep large ones waiting. Owners take turns, body by body. One
- * that sends many waits for itself.
+ * for a slice of time in each turn of the event loop. A slice is longer where the others take
+ * longer, so that many small requests do not keep large ones waiting. Owners take turns, body by
+ * body. One that sends many waits for itself.
  */
 
 /** Work on a smaller body takes about as long as a slice. */
@@ -42,7 +42,8 @@ export class LargeBodies {
 
   /**
    * @param work begins when all before it have ended
-   * @returns the result of the work; `overloaded` if the body has waited too long, or if the owner's
+   * @returns the result of the work; `overloaded` if the body has waited too long, or if the
+   * owner's
    *   share of memory is used up
    */
   async work<T>(

@@ -65,9 +65,9 @@ export class SourceLimits {
 }
 
 /**
- * Limit of the rejected calls of a source that are stored one by one. A body of 10 KB can hold 5,000
- * of them, and Kafka stores and control reads each. A burst is all that the debugger keeps of a
- * source; nobody reads more than twenty a second. Each process has its own limit.
+ * Limit of the rejected calls of a source that are stored one by one. A body of 10 KB can hold
+ * 5,000 of them, and Kafka stores and control reads each. A burst is all that the debugger keeps of
+ * a source; nobody reads more than twenty a second. Each process has its own limit.
  */
 const REJECTED_ONE_BY_ONE: BucketRate = { perSecond: 20, burst: 500 };
 

@@ -53,8 +53,8 @@ interface Patience {
 }
 
 /**
- * Why there is no body. `gone`: the client has left, and needs no response. After the other two, the
- * client sends the body again.
+ * Why there is no body. `gone`: the client has left, and needs no response. After the other two,
+ * the client sends the body again.
  */
 type BodyFault = Extract<RefusalCode, 'overloaded' | 'request_timeout'> | 'gone';
 

@@ -7,8 +7,8 @@ import { metrics } from '../../shared/telemetry/metrics';
 
 /**
  * Counts what has no record of its own: the requests answered with 429, by source, and the rejected
- * calls beyond one for each record. Writes the counts to `messages.limited` for control: at most one
- * record a second.
+ * calls beyond one for each record. Writes the counts to `messages.limited` for control: at most
+ * one record a second.
  */
 
 const WRITE_EVERY_MS = 1_000;

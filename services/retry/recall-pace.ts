@@ -5,18 +5,20 @@
  */
 
 const FIRST_PER_SECOND = 10;
-/** The rate doubles in this time: a thousand have left after 1.1 s, and two thousand after 1.6 s. */
+/**
+ * The rate doubles in this time: a thousand have left after 1.1 s, and two thousand after 1.6 s.
+ */
 const DOUBLES_MS = 100;
 /**
- * Of one search: a hundred thousand leave within a minute. Most endpoints take less, and their lanes
- * send the rest to tiers again, which costs more than a request.
+ * Of one search: a hundred thousand leave within a minute. Most endpoints take less, and their
+ * lanes send the rest to tiers again, which costs more than a request.
  */
 const MOST_PER_SECOND = 2_000;
 /** Tokens saved up, as seconds of the rate: a busy machine is late now and then. */
 const BURST_S = 0.5;
 /**
- * Those of this time leave together: each batch costs a request to Kafka for its copies, and one for
- * its note.
+ * Those of this time leave together: each batch costs a request to Kafka for its copies, and one
+ * for its note.
  */
 const BATCH_S = 0.05;
 /** Longest wait for the next token. */

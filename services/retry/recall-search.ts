@@ -156,8 +156,8 @@ async function searchPartition(
 }
 
 /**
- * Returns a look-up of the recalls that may concern a record: after an outage of a network thousands
- * are searched for together.
+ * Returns a look-up of the recalls that may concern a record: after an outage of a network
+ * thousands are searched for together.
  */
 function byDestination(
   group: readonly KnownRecall[],

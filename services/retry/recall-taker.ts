@@ -11,8 +11,8 @@ import { countRecalled } from './telemetry';
  * delivery drops the second copy.
  *
  * A record whose copy Kafka refuses for good stays in its tier, and its return ends it
- * (`requeuer.ts`). Without an event that Kafka refuses, the delivery still goes on: the history then
- * does not show that it was recalled.
+ * (`requeuer.ts`). Without an event that Kafka refuses, the delivery still goes on: the history
+ * then does not show that it was recalled.
  */
 
 export interface TakerDeps {

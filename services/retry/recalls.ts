@@ -66,9 +66,9 @@ const RETRY_STANDS_MS = 2_000;
 /** Few, so that a cancelled job or a lost partition stops soon. */
 const MOST_AT_ONCE = 200;
 /**
- * Searches of a queue at the same time; a job has one. Each search reads the tiers, so that it covers
- * all recalls of its queue since the last one: after an outage of a network thousands of endpoints
- * recover together.
+ * Searches of a queue at the same time; a job has one. Each search reads the tiers, so that it
+ * covers all recalls of its queue since the last one: after an outage of a network thousands of
+ * endpoints recover together.
  */
 const SEARCHES_AT_ONCE: Readonly<Record<string, number>> = { one: 1, recovered: 4, probe: 1 };
 
@@ -119,7 +119,9 @@ export class Recalls {
     this.recheck();
   }
 
-  /** Starts no more copies, and waits at most `deadlineMs` until the current ones are acknowledged. */
+  /**
+   * Starts no more copies, and waits at most `deadlineMs` until the current ones are acknowledged.
+   */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     await withTimeout(deadlineMs, this.#taker.idle());

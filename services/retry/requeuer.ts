@@ -19,8 +19,8 @@ import { type ReturnPace } from './return-pace';
 import { countRefused, watchReturn } from './telemetry';
 
 /**
- * Returns records of the tiers to delivery when they are due. It holds no record in memory: it pauses
- * a partition until its head is due, and the waiting records stay in Kafka.
+ * Returns records of the tiers to delivery when they are due. It holds no record in memory: it
+ * pauses a partition until its head is due, and the waiting records stay in Kafka.
  */
 
 /**
@@ -133,8 +133,8 @@ export class Requeuer {
   }
 
   /**
-   * Forgets the records from an offset on, so that those in their places are returned, and can leave
-   * early.
+   * Forgets the records from an offset on, so that those in their places are returned, and can
+   * leave early.
    */
   onRestart(restart: Restart): void {
     this.#steps.forget(restart);

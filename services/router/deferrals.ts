@@ -14,8 +14,8 @@ import { type Doubt } from './decide';
  * source that it cannot read, or that is connected to a destination that it cannot read, and
  * messages beyond the bound while `config` is behind. Their offsets stay open, so that no record is
  * lost, and the partition continues with other sources. The router reads them again as soon as it
- * can decide them. A copy of a message that waits for `config` is deferred with it: routed first, it
- * would be delivered twice.
+ * can decide them. A copy of a message that waits for `config` is deferred with it: routed first,
+ * it would be delivered twice.
  */
 
 const LOG_EVERY_MS = 60_000;

@@ -3,8 +3,8 @@ import { nameOf } from './in-flight-messages';
 
 /**
  * Tracks the messages that are held until `config` is known. A copy of one is held too, even if its
- * ingest knew less of `config`: routed first, it would be delivered twice, because only a message at
- * a lower offset makes a duplicate.
+ * ingest knew less of `config`: routed first, it would be delivered twice, because only a message
+ * at a lower offset makes a duplicate.
  */
 export class HeldMessages<T extends { ref: MessageRef; bytes: number }> {
   readonly #all = new Set<T>();

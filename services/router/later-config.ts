@@ -9,7 +9,9 @@ import { type ConfigReader } from '../../shared/config/types';
  * topic was cut or restored, or its last record was a deletion that compaction has removed.
  */
 export class LaterConfig {
-  /** positions that `config` does not reach, as of `#changes`; one or two for each ingest process */
+  /**
+   * positions that `config` does not reach, as of `#changes`; one or two for each ingest process
+   */
   readonly #unreachable = new Set<number>();
   #changes = 0;
 

@@ -175,8 +175,8 @@ export class Router {
   }
 
   /**
-   * Forgets the messages that the log may no longer hold: a client that got no answer sends them again,
-   * and they must be routed.
+   * Forgets the messages that the log may no longer hold: a client that got no answer sends them
+   * again, and they must be routed.
    */
   onRestart({ partition, from }: Restart): void {
     this.options.seen.forget(partition, from);
@@ -305,8 +305,8 @@ export class Router {
   }
 
   /**
-   * Writes each record by itself, so that Kafka refuses none for its neighbour. Those of one turn of
-   * the event loop share a request anyway.
+   * Writes each record by itself, so that Kafka refuses none for its neighbour. Those of one turn
+   * of the event loop share a request anyway.
    */
   #write(record: OpenRecord, output: readonly OutRecord[]): Promise<void> {
     const [first, ...others] = output;

@@ -35,7 +35,9 @@ export type Action = (typeof ACTIONS)[number];
 /** The most items of a list that are counted: more would cost more than a page of it. */
 export const MOST_COUNTED = 10_000;
 
-/** An event names so many destinations, so that a list of events is readable. Few sources have more. */
+/**
+ * An event names so many destinations, so that a list of events is readable. Few sources have more.
+ */
 export const MOST_REACHED = 50;
 
 /**

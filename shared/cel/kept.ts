@@ -2,12 +2,13 @@ import { getHeapStatistics } from 'node:v8';
 import { metrics } from '../telemetry/metrics';
 
 /**
- * Keeps what was compiled for entries of `config`, as long as the entry lives and the memory allows.
+ * Keeps what was compiled for entries of `config`, as long as the entry lives and the memory
+ * allows.
  *
- * All that a process keeps shares a part of its heap. If that is not enough, the largest go first: a
- * few large expressions take the room of thousands of small ones. What is not kept is compiled anew
- * for each use. That has a price, which its entry pays from its second use on, out of its own work
- * limit, so that it costs others no time.
+ * All that a process keeps shares a part of its heap. If that is not enough, the largest go first:
+ * a few large expressions take the room of thousands of small ones. What is not kept is compiled
+ * anew for each use. That has a price, which its entry pays from its second use on, out of its own
+ * work limit, so that it costs others no time.
  */
 
 /** The rest is for the entries themselves, and for messages. */
@@ -110,8 +111,8 @@ export class Kept<E extends object, T extends { bytes: number } | { kind: 'mista
   ) {}
 
   /**
-   * Returns the units of work that the entry pays for its next use: 0 if it is kept, will be, or was
-   * never used.
+   * Returns the units of work that the entry pays for its next use: 0 if it is kept, will be, or
+   * was never used.
    */
   priceOf(entry: E): number {
     const bytes = this.#unkept.get(entry);

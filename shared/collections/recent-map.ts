@@ -1,6 +1,6 @@
 /**
- * A map that forgets what was not set for long, so that it does not grow with all keys ever seen. It
- * drops old entries when one is set, and needs no timer. Pure.
+ * A map that forgets what was not set for long, so that it does not grow with all keys ever seen.
+ * It drops old entries when one is set, and needs no timer. Pure.
  */
 export class RecentMap<K, V> {
   /** the one that was set longest ago first */

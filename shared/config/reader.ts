@@ -127,8 +127,9 @@ interface Held {
 interface Following {
   held: Held;
   /**
-   * after the topic was cut or made again: what it says now. It replaces `held` once it is complete,
-   * because entries that were cut off must go, and those that are still there must not be missing
+   * after the topic was cut or made again: what it says now. It replaces `held` once it is
+   * complete, because entries that were cut off must go, and those that are still there must not be
+   * missing
    */
   anew: { held: Held; verdicts: [ApplyResult, InRecord][] } | undefined;
   changes: number;

@@ -59,13 +59,15 @@ export interface ConfigReader extends ConfigView {
    * waits for it.
    */
   expectSoon(): void;
-  /** Called each time `completeAt` advances: at least every five seconds while Kafka can be read. */
+  /**
+   * Called each time `completeAt` advances: at least every five seconds while Kafka can be read.
+   */
   onComplete(listener: () => void): void;
   /** number of `config` records read */
   readonly changes: number;
   /**
-   * offset behind the last record of `config` that was read. A process with a higher one knows more;
-   * it falls when `config` was cut or restored.
+   * offset behind the last record of `config` that was read. A process with a higher one knows
+   * more; it falls when `config` was cut or restored.
    */
   readonly position: number;
   /** why the reader must be considered stuck; undefined while it is well, or Kafka is away */

@@ -30,8 +30,8 @@ import { type ApplyResult, keepsDeletion } from './state';
 /** Longer than a broker takes to elect a leader; shorter than people wait for a response. */
 const WRITE_DEADLINE_MS = 10_000;
 /**
- * Pause after a failed repair, which may take a turn for as long as a write. Readers confirm the end
- * of the topic ten times a second.
+ * Pause after a failed repair, which may take a turn for as long as a write. Readers confirm the
+ * end of the topic ten times a second.
  */
 const REPAIR_AGAIN_MS = 10_000;
 /** Limit of waiting turns. People and scripts make few changes; more means that Kafka is away. */
@@ -56,8 +56,8 @@ export type Write = <K extends Kind>(
 export interface ConfigWriter {
   /**
    * Appends a new version of an entry (without `data`: deletes it) and reads it back.
-   * @throws AppError `bad_settings` if WAYPOST_SECRET_KEY differs; `kafka_unavailable` if this takes longer than 10 s (it may have been written
-   * or not); `overloaded` if too many writes wait
+   * @throws AppError `bad_settings` if WAYPOST_SECRET_KEY differs; `kafka_unavailable` if this
+   * takes longer than 10 s (it may have been written or not); `overloaded` if too many writes wait
    */
   write: Write;
   /**

@@ -88,8 +88,8 @@ export class BrokerClock {
 
   /**
    * Notes the timestamp of a record that was sent at `mark` and acknowledged now: a broker set it
-   * in between. If the clock of this machine has jumped meanwhile, it may be from before a stop, and
-   * tells nothing.
+   * in between. If the clock of this machine has jumped meanwhile, it may be from before a stop,
+   * and tells nothing.
    */
   wrote(stampMs: number, mark: Moment): void {
     if (this.#hasJumpedSince(mark.machineLead)) return;

@@ -76,8 +76,8 @@ export interface OpenRecord extends InRecord {
    */
   done(): void;
   /**
-   * True if the partition is to move to another member or may have moved, or this process stops: hand
-   * back unstarted records.
+   * True if the partition is to move to another member or may have moved, or this process stops:
+   * hand back unstarted records.
    */
   readonly isRevoking: boolean;
   /**
@@ -145,9 +145,9 @@ export interface ConsumeOptions {
   /** Called when open records become `isRevoking`: hand back the unstarted ones. */
   onRevoking?(): void;
   /**
-   * Called before the first record of a partition that begins anew: its log was cut, or another member
-   * had it since this one read it, and may have met a cut. What was read from this offset on is gone,
-   * or comes again.
+   * Called before the first record of a partition that begins anew: its log was cut, or another
+   * member had it since this one read it, and may have met a cut. What was read from this offset on
+   * is gone, or comes again.
    */
   onRestart?(restart: Restart): void;
   /** bytes of one partition in one fetch (default 256 KiB) */

@@ -3,9 +3,9 @@
  * (power cut, unclean election, restored copy) or its topic made again, other records get the same
  * offsets, and epochs of leaders may come again, too.
  *
- * A record that follows another in the same log has a higher offset. One that replaced it after a cut
- * has a later epoch, or was appended later. So a record was read before if neither its offset, nor
- * its epoch, nor its time is beyond those of the last one that was read.
+ * A record that follows another in the same log has a higher offset. One that replaced it after a
+ * cut has a later epoch, or was appended later. So a record was read before if neither its offset,
+ * nor its epoch, nor its time is beyond those of the last one that was read.
  */
 
 /** Names a record of a partition. */

@@ -152,8 +152,8 @@ export async function recordAt(
 }
 
 /**
- * Returns where a reader without a group goes on: behind the last record that it read or, if the log
- * was cut, at the first record that was appended since.
+ * Returns where a reader without a group goes on: behind the last record that it read or, if the
+ * log was cut, at the first record that was appended since.
  * @returns `cut`: number of offsets that were read and cut off
  * @throws AppError `kafka_unavailable`
  */

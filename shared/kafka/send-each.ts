@@ -2,8 +2,8 @@ import { type AppError, isRefused, isRetriable } from '../runtime/errors';
 import { type BatchProducer, type OutRecord } from './port';
 
 /**
- * Writes records so that Kafka refuses none for its neighbour. A record that is too large is refused
- * each time, and would hold up the others for good.
+ * Writes records so that Kafka refuses none for its neighbour. A record that is too large is
+ * refused each time, and would hold up the others for good.
  */
 
 /** The errors of records that Kafka refuses for good, by their index. */

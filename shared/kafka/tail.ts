@@ -26,10 +26,10 @@ import { unavailable } from './reader';
  * Reads a whole topic, or only its new records, for this process alone. It uses no consumer group,
  * so it never waits for a rebalance.
  *
- * Invariant: `completeAt` moves only with proof from an answer: it names the partition, the position
- * is compared with the log, and the high watermark lies at or before it. A new leader may report an
- * older high watermark. So whenever the log may have changed, the position must also reach the end
- * from ListOffsets, which a new leader answers only once it knows it.
+ * Invariant: `completeAt` moves only with proof from an answer: it names the partition, the
+ * position is compared with the log, and the high watermark lies at or before it. A new leader may
+ * report an older high watermark. So whenever the log may have changed, the position must also
+ * reach the end from ListOffsets, which a new leader answers only once it knows it.
  */
 
 const FETCH_BYTES = 1024 * 1024;

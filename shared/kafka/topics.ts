@@ -44,7 +44,8 @@ export const TOMBSTONES_MS = DAY_MS;
 
 /**
  * Time in which the owner of a profile, or the next one, writes it again after a former owner wrote
- * behind it, ms. If compaction kept what the former one wrote before that, the profile would be lost.
+ * behind it, ms. If compaction kept what the former one wrote before that, the profile would be
+ * lost.
  */
 const VOID_FOUND_MS = 10 * 60_000;
 

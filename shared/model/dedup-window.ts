@@ -26,8 +26,8 @@ export interface DedupWindow {
    */
   remember(ref: MessageRef, atMs: number): void;
   /**
-   * Call after a log was cut. Messages from this offset on are gone: a later record with the same id is
-   * no copy of them.
+   * Call after a log was cut. Messages from this offset on are gone: a later record with the same
+   * id is no copy of them.
    */
   forget(partition: number, from: number): void;
   /** ids held, expired ones included */

@@ -35,7 +35,9 @@ interface Plain extends Permission {
   form?: true;
 }
 
-/** Always stored, and false by default. Commands and buttons of its own turn it, such as `pause`. */
+/**
+ * Always stored, and false by default. Commands and buttons of its own turn it, such as `pause`.
+ */
 interface Switch extends Plain {
   kind: 'switch';
   option?: never;
@@ -189,7 +191,9 @@ type StoredName<Name extends PlainName> = Fields[Name] extends { kind: 'duration
   ? `${Name}Ms`
   : Name;
 
-/** The plain fields of a stored destination. All but the switches are absent unless they are set. */
+/**
+ * The plain fields of a stored destination. All but the switches are absent unless they are set.
+ */
 export type StoredFields = Record<SwitchName, boolean> & {
   [Name in Exclude<PlainName, SwitchName> as StoredName<Name>]?: StoredValue<Name>;
 };

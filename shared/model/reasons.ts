@@ -150,7 +150,8 @@ const REASONS = {
   unreadable: { dead: true },
   // The router cannot render the request, and there is no body (shared/render).
   render_failed: { dead: true },
-  // Kafka refuses its next record for good: its dead letter has no body (shared/render/too-large.ts).
+  // Kafka refuses its next record for good: its dead letter has no body
+  // (shared/render/too-large.ts).
   too_large: { dead: true },
   destination_disabled: { cancelled: true },
   destination_deleted: { cancelled: true },

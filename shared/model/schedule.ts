@@ -2,10 +2,10 @@
  * Decides when the next attempt of a delivery is, and in which delay topics (tiers) it waits until
  * then. Kafka can wait for nothing else than the fixed delay of a tier.
  *
- * `next` is the only scheduler. A plan is a list of delays: that of the destination, or the tiers as
- * configured. The wait after an attempt is the delay of the plan or, if it is longer, the wait that
- * the endpoint asked for, of which 15 minutes count. A wait that goes beyond the window is cut at
- * its end: the last attempt is then.
+ * `next` is the only scheduler. A plan is a list of delays: that of the destination, or the tiers
+ * as configured. The wait after an attempt is the delay of the plan or, if it is longer, the wait
+ * that the endpoint asked for, of which 15 minutes count. A wait that goes beyond the window is cut
+ * at its end: the last attempt is then.
  *
  * `tierFor` composes a wait of tiers. The delivery passes from tier to tier without attempts:
  *
@@ -16,8 +16,9 @@
  * | 1 m  | 1 m   | 1 m                            |
  * | 2 h  | 2 h   | 30 m, four times               |
  *
- * It takes longer than the wait by less than the shortest tier. Only the last attempt may be earlier
- * by as much, so that it does not miss the window. docs/reference/schedule.md shows whole lives.
+ * It takes longer than the wait by less than the shortest tier. Only the last attempt may be
+ * earlier by as much, so that it does not miss the window. docs/reference/schedule.md shows whole
+ * lives.
  *
  * Tiers add no jitter: every record of a tier waits equally long, so that records fall due in the
  * order of their offsets. The retry service spreads records that fall due together
@@ -33,7 +34,8 @@ export interface Wait {
   /** ms since 1970, beyond this tier: wait on when the tier ends; absent: the tier is all */
   notBefore?: number;
   /**
-   * the clocks of delivery and retry do not agree: the brokers' timestamp says when the tier is over
+   * the clocks of delivery and retry do not agree: the brokers' timestamp says when the tier is
+   * over
    */
   clocksDiffer?: true;
 }
@@ -142,7 +144,10 @@ export function waitUntil(
  */
 const MARGIN = { mostMs: 10_000, part: 1 / 60, leastMs: 1_000, mostPart: 1 / 4 };
 
-/** Returns until when a wait may be planned, so that the last attempt is within the window; ms since 1970. */
+/**
+ * Returns until when a wait may be planned, so that the last attempt is within the window; ms since
+ * 1970.
+ */
 export function lastReturnAt(expiresAt: number, windowMs: number): number {
   const marginMs = Math.max(MARGIN.leastMs, Math.min(MARGIN.mostMs, windowMs * MARGIN.part));
   return expiresAt - Math.min(marginMs, windowMs * MARGIN.mostPart);
@@ -152,17 +157,18 @@ export interface ParkInput extends WaitBounds {
   /** expected duration of the obstacle, ms */
   expectedWaitMs: number;
   /**
-   * `down` (default): the largest tier not longer than the expected wait, for a full lane, which must
-   * not run dry, and for a token or a proxy that is away, whose return no probe notices. `up`: the
-   * smallest tier that is long enough, else the longest, for a `Retry-After` and for an open circuit:
-   * hops grow with the logarithm of the outage, and when it is over, retry brings all back.
+   * `down` (default): the largest tier not longer than the expected wait, for a full lane, which
+   * must not run dry, and for a token or a proxy that is away, whose return no probe notices. `up`:
+   * the smallest tier that is long enough, else the longest, for a `Retry-After` and for an open
+   * circuit: hops grow with the logarithm of the outage, and when it is over, retry brings all
+   * back.
    */
   round?: 'down' | 'up';
 }
 
 /**
- * Returns the wait of a delivery that could not be started, which spends no attempt; undefined if no
- * tier ends early enough.
+ * Returns the wait of a delivery that could not be started, which spends no attempt; undefined if
+ * no tier ends early enough.
  */
 export function park(input: ParkInput): Wait | undefined {
   const { nowMs, returnBy, tiersMs } = input;

@@ -9,7 +9,9 @@ export interface Timeouts {
   headersTimeout: number;
   /** to the end of the body */
   requestTimeout: number;
-  /** without a byte in either direction while a response is owed, as when its client does not read */
+  /**
+   * without a byte in either direction while a response is owed, as when its client does not read
+   */
   timeout: number;
   /** interval in which Node checks connections against the first two */
   connectionsCheckingInterval: number;

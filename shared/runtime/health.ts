@@ -112,7 +112,9 @@ const TIMEOUTS: Timeouts = {
   connectionsCheckingInterval: 10_000,
 };
 
-/** The health of each service of a process by its name; undefined: it has not opened its port yet. */
+/**
+ * The health of each service of a process by its name; undefined: it has not opened its port yet.
+ */
 export type ProcessHealth = ReadonlyMap<string, Health | undefined>;
 
 /**

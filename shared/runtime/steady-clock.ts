@@ -2,8 +2,8 @@ import { uptime } from 'node:os';
 
 /**
  * A clock that never jumps and, unlike `performance.now()`, also counts the time for which the
- * machine slept: Linux and macOS leave that out of the monotonic clock. A clock that is set does not
- * move it.
+ * machine slept: Linux and macOS leave that out of the monotonic clock. A clock that is set does
+ * not move it.
  */
 export class SteadyClock {
   #sleptMs = 0;
@@ -15,7 +15,8 @@ export class SteadyClock {
 
   /**
    * @param monotonicMs stands still while the machine sleeps
-   * @param upMs time since the machine started, sleep included; costly to read, and may be as coarse
+   * @param upMs time since the machine started, sleep included; costly to read, and may be as
+   * coarse
    *   as a second
    * @param wallMs cheap to read: it jumps when the machine wakes, and tells when to look
    */

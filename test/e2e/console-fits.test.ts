@@ -148,7 +148,9 @@ async function signedIn(): Promise<Tab> {
   return tab;
 }
 
-/** The operations that a page asks the API for, without their queries; the same one may be several. */
+/**
+ * The operations that a page asks the API for, without their queries; the same one may be several.
+ */
 function askedBy(page: Page): string[] {
   const asked: string[] = [];
   page.on('request', (request) => {

@@ -12,8 +12,8 @@ import { descendants } from '../support/supervised';
 import { statSeconds } from '../../tools/harness/usage';
 
 /**
- * The console at 10,000 destinations and 2,000 sources, some with strange names: each page shows its
- * first row, and each search answers, within a second; no page asks for all destinations; each
+ * The console at 10,000 destinations and 2,000 sources, some with strange names: each page shows
+ * its first row, and each search answers, within a second; no page asks for all destinations; each
  * fits its window, and is accessible in light and dark. `SCALE_MS` raises the limit on a busy
  * machine, `SCALE_DESTINATIONS` and `SCALE_SOURCES` choose other numbers.
  */

@@ -1144,7 +1144,8 @@ story(
     const { page } = tab;
     await page.goto(at('/deliveries?status=dead'));
     await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
-    // The list is read every five seconds: once the cookie is gone, any moment may lead to the form.
+    // The list is read every five seconds: once the cookie is gone, any moment may lead to the
+    // form.
     await page.getByLabel('Search in ids, events and bodies').fill('type:track ');
     await page.waitForURL(at('/deliveries?status=dead&type=track'));
     await page.context().clearCookies();
@@ -1211,7 +1212,9 @@ function sourceIn(url: string): string {
   return /\/sources\/([^/]+)/.exec(url)![1]!;
 }
 
-/** Finds an entry of a list by a part of its name, and none of it by a state, and sorts the list. */
+/**
+ * Finds an entry of a list by a part of its name, and none of it by a state, and sorts the list.
+ */
 async function findIn(list: 'Sources' | 'Destinations', part: string, name: string): Promise<void> {
   const { page } = tab;
   const names = () => page.locator('tr[data-row] td:first-child .link').allTextContents();

@@ -382,8 +382,8 @@ function latest(records: readonly InRecord[]): InRecord[] {
 }
 
 /**
- * Returns the tables in which a text is. Texts of the search are packed: test/integration/history-database.test.ts
- * shows that they are rewritten.
+ * Returns the tables in which a text is. Texts of the search are packed:
+ * test/integration/history-database.test.ts shows that they are rewritten.
  */
 async function tablesWith(database: Database, text: string): Promise<string[]> {
   const tables = await database.query<{ name: string }>(

@@ -6,8 +6,8 @@ import { openStorySystem, type StorySystem } from '../support/story-system';
 import { isSignedBy } from '../support/verify-signature';
 
 /**
- * The one story of `npm run test:quick`: a call in, a signed webhook out, and the work of all services
- * in one process.
+ * The one story of `npm run test:quick`: a call in, a signed webhook out, and the work of all
+ * services in one process.
  */
 
 const SECRET = 'a secret of the tests';

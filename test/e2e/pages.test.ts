@@ -61,8 +61,9 @@ const cliSettings = () => ({
 });
 
 /**
- * Returns the command that the pages give to a reader with a clone. It starts the command line itself:
- * npx would take two seconds more each time, and outside the clone run a stranger's program.
+ * Returns the command that the pages give to a reader with a clone. It starts the command line
+ * itself: npx would take two seconds more each time, and outside the clone run a stranger's
+ * program.
  */
 function commandOfAClone(): string {
   const page = readFileSync(join(ROOT, 'docs/guide/cli.md'), 'utf8');

@@ -16,8 +16,8 @@ import { readTopic } from '../support/topics';
 import { hexSha1, isSignedBy, standardSignature } from '../support/verify-signature';
 
 /**
- * Responses of URLs and their effect on a delivery, which is retried, delivered or dead, and on later
- * ones. Most tests wait, so they wait together.
+ * Responses of URLs and their effect on a delivery, which is retried, delivered or dead, and on
+ * later ones. Most tests wait, so they wait together.
  */
 
 const SECRET = 'a secret of the tests';

@@ -23,8 +23,8 @@ import { startSink, type Sink } from '../../tools/harness/sink';
 /**
  * The fourteen questions of support.md. The truth is recomputed from the logs of the receivers and
  * from Kafka; a command and a page must say the same, while ten endpoints are in trouble and after
- * three of them have recovered. The pages are used by keyboard alone. `SUPPORT_DESTINATIONS=10000` adds destinations that nobody sends to,
- * and opens pages by their addresses.
+ * three of them have recovered. The pages are used by keyboard alone. `SUPPORT_DESTINATIONS=10000`
+ * adds destinations that nobody sends to, and opens pages by their addresses.
  */
 
 const MINUTES = 60_000;
@@ -300,8 +300,8 @@ async function attention() {
   }));
 }
 /**
- * Returns the rows of the deliveries of the order, at one destination or at all. The page shows what
- * it had read before until it has read it again, which it does every five seconds.
+ * Returns the rows of the deliveries of the order, at one destination or at all. The page shows
+ * what it had read before until it has read it again, which it does every five seconds.
  */
 async function listed(name?: string): Promise<string[][]> {
   const id = name === undefined ? undefined : ids.get(name)!;

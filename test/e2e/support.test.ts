@@ -90,8 +90,8 @@ afterAll(async () => {
 }, MINUTES);
 
 /**
- * The three ways to ask for the order: a filter of the API, what is typed into the search field, its
- * option, and its value.
+ * The three ways to ask for the order: a filter of the API, what is typed into the search field,
+ * its option, and its value.
  */
 const QUESTIONS = [
   ['by the user', 'user', `user:${USER} `, '--user', USER],

@@ -8,8 +8,8 @@ import { healthPortOf } from '../support/service';
 
 /**
  * A system under load whose topics are deleted and made again, with fewer partitions and with more.
- * Every call that is acknowledged afterwards is delivered by the same processes, all of which become
- * ready again, and what was read of the former topic is counted as cut off.
+ * Every call that is acknowledged afterwards is delivered by the same processes, all of which
+ * become ready again, and what was read of the former topic is counted as cut off.
  */
 
 const RECOVERED = { deadlineMs: 120_000 };

@@ -23,8 +23,8 @@ import {
 /**
  * Published clients for browsers, unmodified, on a page of another origin in a real Chromium: every
  * call is in Kafka. The page's network is the only thing that differs from that of a server client,
- * and it fails without a trace here. test/clients/recorded-browsers.json holds the requests, for the
- * fuzz tests of ingest; with `RECORD=1` this writes it.
+ * and it fails without a trace here. test/clients/recorded-browsers.json holds the requests, for
+ * the fuzz tests of ingest; with `RECORD=1` this writes it.
  */
 
 const KEY = RECORDED_KEY;

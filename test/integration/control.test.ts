@@ -83,7 +83,9 @@ test.each([
   ['its health port', () => control.healthPort, 64],
 ])('%s bounds its connections', async (_, port, limit) => {
   const sockets: Socket[] = [];
-  /** Opens a connection of an address that no other test has. Resolves with whether it is served. */
+  /**
+   * Opens a connection of an address that no other test has. Resolves with whether it is served.
+   */
   const isServed = async () => {
     const socket = connect({ port: port(), host: '127.0.0.1', localAddress: '127.0.0.9' });
     sockets.push(socket);

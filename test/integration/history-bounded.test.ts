@@ -23,8 +23,8 @@ import { copyHistoryFiles } from '../support/history-files';
 import { storeEvents } from '../support/store-events';
 
 /**
- * What a page of a list costs in the database: the rows that it visits, as `explain` counts them. In
- * this history nearly all rows are alike, so a filter finds either all of them or none.
+ * What a page of a list costs in the database: the rows that it visits, as `explain` counts them.
+ * In this history nearly all rows are alike, so a filter finds either all of them or none.
  */
 
 const ROWS = 150_000;

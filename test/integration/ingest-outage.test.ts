@@ -13,8 +13,8 @@ import { aWriteKey } from '../support/write-key';
 
 /**
  * Ingest under a flood and during outages of Kafka, with the limits of the Helm chart's container:
- * 512 MiB, and 320 MB of heap. The kernel kills a process above it. It has a separate broker, because
- * other tests need theirs.
+ * 512 MiB, and 320 MB of heap. The kernel kills a process above it. It has a separate broker,
+ * because other tests need theirs.
  */
 
 const MIB = 1024 * 1024;

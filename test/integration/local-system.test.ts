@@ -61,7 +61,8 @@ describe('npm start', () => {
     expect(await statusOf(`${consoleUrl}/`, token)).toBe(200);
     expect(await statusOf(`${consoleUrl}/api/v1/sources`, token)).toBe(200);
 
-    // The printed commands run in a shell as they are. The port of their receiver may be taken here.
+    // The printed commands run in a shell as they are. The port of their receiver may be taken
+    // here.
     const [port = 0] = await freePorts(1, '127.0.0.1');
     const [receive = '', ...send] = npm
       .output()
@@ -84,8 +85,8 @@ describe('npm start', () => {
   }, 600_000);
 
   /**
-   * What other users of a machine can reach of a system that runs there: its ports, its files, and the
-   * arguments of its processes.
+   * What other users of a machine can reach of a system that runs there: its ports, its files, and
+   * the arguments of its processes.
    */
   describe('a second start', () => {
     let system: System;

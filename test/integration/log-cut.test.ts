@@ -42,9 +42,9 @@ import { SharedSteps } from '../support/shared-steps';
 
 /**
  * A consumer, and a reader without a group, whose broker loses records that were read: it is killed
- * and its log cut, its disk is replaced by an earlier copy, or a topic is deleted and made again. What
- * was acknowledged afterwards is read, in whatever order the broker, the producer and the reader come
- * back. All tests share one broker and one power cut, and each has topics of its own.
+ * and its log cut, its disk is replaced by an earlier copy, or a topic is deleted and made again.
+ * What was acknowledged afterwards is read, in whatever order the broker, the producer and the
+ * reader come back. All tests share one broker and one power cut, and each has topics of its own.
  */
 
 const TOPIC = 'messages';
@@ -249,7 +249,9 @@ function willCut(on: Scene, topic: string, offset: number): void {
 }
 
 const copy = join(dir, 'copy');
-/** A power cut, and later a restore of what the disk had then. All tests of a power cut share it. */
+/**
+ * A power cut, and later a restore of what the disk had then. All tests of a power cut share it.
+ */
 const faults = new SharedSteps([
   async () => {
     await endBroker('SIGKILL');

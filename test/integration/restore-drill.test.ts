@@ -9,9 +9,9 @@ import { aCall } from '../support/factories';
 
 /**
  * `config`, `messages`, `attempts` and the history's database, restored from copies of different
- * moments. What docs/operations/recovery.md promises holds for each combination: what is acknowledged
- * after the restore is delivered, counted and in the history, each of the four is as in its copy, and
- * history that `attempts` still has comes back.
+ * moments. What docs/operations/recovery.md promises holds for each combination: what is
+ * acknowledged after the restore is delivered, counted and in the history, each of the four is as
+ * in its copy, and history that `attempts` still has comes back.
  *
  * Between the two moments a destination is deleted, a token revoked, a URL switched off by a 410
  * and a user deleted.

@@ -26,8 +26,8 @@ import { aDelivery } from '../support/factories';
 import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 /**
- * A broker that throttles: it answers a fetch beyond the quota without any partition, and nothing on
- * a connection that wrote too much. Each test reads or writes about 1.5 times the bytes that the
+ * A broker that throttles: it answers a fetch beyond the quota without any partition, and nothing
+ * on a connection that wrote too much. Each test reads or writes about 1.5 times the bytes that the
  * quota allows in one burst. The tests run concurrently, because they mostly wait.
  */
 

@@ -8,8 +8,8 @@ import { FORMAT, FORMAT_HEADER } from '../../shared/model/record-format';
 
 /**
  * Several processes of each service start together, or one after another, on new topics: each gets
- * its share of the partitions, and every call is delivered. `CASES=all` starts two, three and five of
- * each, together, one and three seconds apart.
+ * its share of the partitions, and every call is delivered. `CASES=all` starts two, three and five
+ * of each, together, one and three seconds apart.
  */
 
 const AT = '2026-11-21T08:00:00.000Z';

@@ -48,8 +48,8 @@ const IN_MEMORY = `
 `;
 
 /**
- * Opens PGlite, which is PostgreSQL, without files, with the tables of the history: from the archive
- * of such a database (empty-database.ts), or anew, which takes five seconds.
+ * Opens PGlite, which is PostgreSQL, without files, with the tables of the history: from the
+ * archive of such a database (empty-database.ts), or anew, which takes five seconds.
  */
 export async function memoryDatabase(): Promise<Database> {
   const workerData = {

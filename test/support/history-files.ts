@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 /**
  * Gives a data dir the files of an empty history, from the archive of the test run
- * (empty-database.ts). Outside a test run the system creates them itself, which takes six seconds of
- * CPU.
+ * (empty-database.ts). Outside a test run the system creates them itself, which takes six seconds
+ * of CPU.
  */
 export function copyHistoryFiles(dataDir: string): void {
   const archive = process.env.TEST_EMPTY_HISTORY;

@@ -20,13 +20,15 @@ export interface ThreeBrokers {
     minInSync: number,
     settings?: Record<string, string>,
   ): Promise<void>;
-  /** Stops the third broker and waits until it has left the in-sync replicas of these partitions. */
+  /**
+   * Stops the third broker and waits until it has left the in-sync replicas of these partitions.
+   */
   stopThird(partitions: readonly [topic: string, partition: number][]): Promise<void>;
   startThird(): Promise<void>;
   killFirst(): Promise<void>;
   /**
-   * Waits until the third broker leads a partition, in sync or not. Controllers before Kafka 4 elect
-   * one that is not in sync only if an operator asks for it.
+   * Waits until the third broker leads a partition, in sync or not. Controllers before Kafka 4
+   * elect one that is not in sync only if an operator asks for it.
    */
   electThird(topic: string, partition: number): Promise<void>;
   close(): Promise<void>;

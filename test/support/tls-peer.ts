@@ -27,7 +27,10 @@ export interface TlsPeerOptions {
   when?: 'before the response' | 'after the response';
 }
 
-/** Python itself has no call for these: they are called in the OpenSSL that its module is linked with. */
+/**
+ * Python itself has no call for these: they are called in the OpenSSL that its module is linked
+ * with.
+ */
 export const PYTHON_OPENSSL: Tool = {
   command: 'python3',
   name: 'Python 3.9 or newer, whose module ssl uses a shared OpenSSL of TLS 1.3,',

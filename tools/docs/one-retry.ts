@@ -16,7 +16,8 @@ import { createLog } from '../../shared/telemetry/log';
 
 /**
  * One retry of a minute, with clocks that are wrong: the real decisions of delivery, the real
- * requeuer and the real clocks, on machines whose clocks are set, that sleep or that stop a process.
+ * requeuer and the real clocks, on machines whose clocks are set, that sleep or that stop a
+ * process.
  */
 
 const START = 1_700_000_000_000;
@@ -249,8 +250,8 @@ const LOOKUP = {
 export type Fault = (world: World) => void;
 
 /**
- * Returns how late the attempt begins, ms: after the minute, or after the time to go on after a sleep,
- * a standstill or a stop, if that is later. Negative: early. Infinity: never.
+ * Returns how late the attempt begins, ms: after the minute, or after the time to go on after a
+ * sleep, a standstill or a stop, if that is later. Negative: early. Infinity: never.
  * @param atMs when the fault happens: the delivery waits from one minute to two
  */
 export function lateness(fault: Fault, atMs: number, isBusy: boolean): number {

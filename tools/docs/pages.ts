@@ -26,7 +26,9 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, Generator>>>
   },
 };
 
-/** Loads the services when the page is made: otherwise their metrics would be declared out of order. */
+/**
+ * Loads the services when the page is made: otherwise their metrics would be declared out of order.
+ */
 function clocksPart(which: keyof typeof FAULTS): Generator {
   return async () => (await import('./clocks')).clocksTable(which);
 }

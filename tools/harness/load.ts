@@ -51,8 +51,8 @@ export interface LoadOptions {
 export function startLoad(options: LoadOptions): Load {
   const client = new Client([options.url], options.writeKey, options.againAfterMs);
   // The requests of some two seconds, since batches carry two thirds of the calls. Real clients
-  // drop calls beyond a number: an outage must not cause a burst that no client would send, and each
-  // open request is tried twice a second.
+  // drop calls beyond a number: an outage must not cause a burst that no client would send, and
+  // each open request is tried twice a second.
   const mostOpen = options.perSecond;
   const perTick = (options.perSecond * TICK_MS) / 1_000;
   let owed = 0;

@@ -68,8 +68,8 @@ export interface Tally {
 }
 
 /**
- * Enough that a kill hits work in flight at each service: some calls come every 0.4 s, and a service
- * commits three times a second. The rest of two cores is for the recovery.
+ * Enough that a kill hits work in flight at each service: some calls come every 0.4 s, and a
+ * service commits three times a second. The rest of two cores is for the recovery.
  */
 export const PER_SECOND = 24;
 const HEALTHY = '/healthy';

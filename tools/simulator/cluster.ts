@@ -100,8 +100,8 @@ export class Cluster {
   }
 
   /**
-   * Moves a partition to the next of these processes, once its owner has finished or handed back its
-   * records.
+   * Moves a partition to the next of these processes, once its owner has finished or handed back
+   * its records.
    */
   move(group: GroupName, partition: number, members: readonly Owner[]): void {
     const { owners } = this.#groups[group];

@@ -61,7 +61,9 @@ export class ReadDeletions implements Deletions {
   }
 }
 
-/** Checks the requests of all processes for calls that were accepted before their user's deletion. */
+/**
+ * Checks the requests of all processes for calls that were accepted before their user's deletion.
+ */
 export class UserAudit {
   /** by id of the delivery */
   readonly #calls = new Map<string, UserCall>();

@@ -17,8 +17,8 @@ import { RecoveryAudit } from './recovery-audit';
 
 /**
  * Tracks every delivery and checks each step: it is stored in one topic, held by one process, or
- * ended; its outcome is written before its record is done; it ends once; and the standing invariants
- * hold.
+ * ended; its outcome is written before its record is done; it ends once; and the standing
+ * invariants hold.
  */
 
 type State = 'stored' | 'held' | 'delivered' | 'dead' | 'cancelled';

@@ -3,9 +3,9 @@ import { type OpenRecord, type OutRecord, type DispatchResult } from '../../shar
 
 /**
  * The partitions of a cluster, as far as a simulation needs them: records in order, read by one
- * consumer each, with the dispatch results of `Consumption`. A partition moves as the consumer moves
- * it: its owner finishes or hands back what it holds, and then the next one reads on. It is not a
- * Kafka: it never fails, and drops finished records.
+ * consumer each, with the dispatch results of `Consumption`. A partition moves as the consumer
+ * moves it: its owner finishes or hands back what it holds, and then the next one reads on. It is
+ * not a Kafka: it never fails, and drops finished records.
  */
 
 interface Stored {

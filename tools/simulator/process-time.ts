@@ -8,9 +8,9 @@ import { type Agenda } from './virtual-clock';
 export const EPOCH_MS = Date.parse('2026-11-21T10:00:00.000Z');
 
 /**
- * The time of one process, which may freeze for a while, and whose machine's clock may be wrong. Events due during the freeze happen at its
- * end: first timers, each once, then events from outside. That is the order of Node's event loop
- * after a stop.
+ * The time of one process, which may freeze for a while, and whose machine's clock may be wrong.
+ * Events due during the freeze happen at its end: first timers, each once, then events from
+ * outside. That is the order of Node's event loop after a stop.
  */
 export class ProcessTime implements Clock {
   #frozenUntil = 0;

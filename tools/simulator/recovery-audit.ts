@@ -1,6 +1,8 @@
 import { type CircuitTransition } from '../../services/delivery/lanes/registry';
 
-/** Checks that what waits for a circuit leaves its tier within ten seconds after the circuit closed. */
+/**
+ * Checks that what waits for a circuit leaves its tier within ten seconds after the circuit closed.
+ */
 
 export const BACK_WITHIN_MS = 10_000;
 /** By its pace, retry returns at least this many deliveries of a destination in this time. */

@@ -75,7 +75,7 @@ export function Syncs({ kind, id, filters }: Props) {
       <Listed read={read} what={words.theSyncs} empty={<Text size="sm">{words.noSyncsYet}</Text>}>
         {(syncs) => (
           <Table
-            label={words.syncs}
+            label={words.newestSyncs}
             head={[
               words.when,
               number(words.users),

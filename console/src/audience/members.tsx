@@ -30,7 +30,7 @@ export function Members({ kind, id, filters }: { kind: Kind; id: string; filters
       ) : (
         found.data.length > 0 && (
           <Table
-            label={isValue ? words.values : words.members}
+            label={isValue ? words.usersWithValue : words.usersInAudience}
             head={compact([words.user, isValue ? words.value : undefined, words.since])}
           >
             {found.data.map(({ userId, value, since }) => (

@@ -176,7 +176,9 @@ const KINDS: Readonly<Record<string, EntryKind>> = {
   destinations: 'destinations',
 };
 
-/** Returns a function that puts the names of entries in place of the ids in these values of a field. */
+/**
+ * Returns a function that puts the names of entries in place of the ids in these values of a field.
+ */
 export function useNamed(field: string, values: readonly string[]): (value: string) => string {
   const kind = KINDS[field];
   const parts = values.flatMap((value) => value.split(', '));

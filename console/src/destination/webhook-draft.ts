@@ -110,8 +110,8 @@ export function secretsLost(webhook: WebhookDraft, proxyChanges = false): string
 }
 
 /**
- * Gives up the stored secrets that cannot be kept, and what is nothing without them. All else stays,
- * and what the user has entered.
+ * Gives up the stored secrets that cannot be kept, and what is nothing without them. All else
+ * stays, and what the user has entered.
  */
 export function withoutLost(webhook: WebhookDraft, proxyChanges = false): WebhookDraft {
   const [headerLost, secretLost] = [

@@ -79,7 +79,9 @@ export function absolute(iso: string, nowMs: number): string {
   return `${day}, ${time}`;
 }
 
-/** Formats a time in the time zone of the browser to the minute: "23:12", with the day unless today. */
+/**
+ * Formats a time in the time zone of the browser to the minute: "23:12", with the day unless today.
+ */
 export function clock(iso: string, nowMs: number): string {
   const date = new Date(iso);
   const time = hourAndMinute(date);

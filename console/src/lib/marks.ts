@@ -1,7 +1,9 @@
 import { type Audit, type Notice } from '../../../shared/api/operations';
 import { type Range, type Step } from './series';
 
-/** What happened at a moment, for charts: a notice was raised, or somebody changed something. Pure. */
+/**
+ * What happened at a moment, for charts: a notice was raised, or somebody changed something. Pure.
+ */
 
 export interface Mark {
   at: string;

@@ -13,8 +13,8 @@ export function sayProblem(error: unknown): string {
 }
 
 /**
- * Splits a message of the API. Every second part is a name of a field, which the message has between
- * backticks.
+ * Splits a message of the API. Every second part is a name of a field, which the message has
+ * between backticks.
  */
 export function partsOf(message: string): string[] {
   return message.split(/`([^`]+)`/);

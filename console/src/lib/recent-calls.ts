@@ -1,6 +1,8 @@
 import { type Event } from '../../../shared/api/operations';
 
-/** Counts the last calls: those of a minute, or in steps of time and why some were rejected. Pure. */
+/**
+ * Counts the last calls: those of a minute, or in steps of time and why some were rejected. Pure.
+ */
 
 type Call = Pick<Event, 'at' | 'accepted' | 'message' | 'count'>;
 

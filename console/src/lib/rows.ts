@@ -26,8 +26,8 @@ export function linkOf(row: Element | null | undefined): HTMLElement | null | un
 }
 
 /**
- * A click in a row opens it, unless it is for a link or a field there. Whoever marks a text does not
- * want to leave it.
+ * A click in a row opens it, unless it is for a link or a field there. Whoever marks a text does
+ * not want to leave it.
  */
 export function openRow(event: MouseEvent<HTMLElement>, beside?: Beside): void {
   const target = event.target as Element;
@@ -42,8 +42,8 @@ export function openRow(event: MouseEvent<HTMLElement>, beside?: Beside): void {
 }
 
 /**
- * ↑ and ↓ move from row to row, and with them what is open beside the list. Space opens a row there,
- * and Escape closes it.
+ * ↑ and ↓ move from row to row, and with them what is open beside the list. Space opens a row
+ * there, and Escape closes it.
  */
 export function moveInRows(event: KeyboardEvent<HTMLElement>, beside?: Beside): void {
   const { key, currentTarget: list } = event;

@@ -1,8 +1,8 @@
 import { parseDuration } from '../../../shared/model/time';
 
 /**
- * Times of filters: a span that ends now, such as `1h`, or a date. A date without a time begins in the
- * time zone of the browser, as all times that are shown. Pure.
+ * Times of filters: a span that ends now, such as `1h`, or a date. A date without a time begins in
+ * the time zone of the browser, as all times that are shown. Pure.
  */
 
 /** `1h` → ms; undefined: it is no span of time */

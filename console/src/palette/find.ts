@@ -28,7 +28,9 @@ export function placesWith(places: readonly Place[], text: string): Place[] {
   return places.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
 }
 
-/** Returns where the text itself may lead: an id has its page, and any other text can be searched. */
+/**
+ * Returns where the text itself may lead: an id has its page, and any other text can be searched.
+ */
 export function leadsOf(typed: string, words: Words): Place[] {
   const text = typed.trim();
   if (/^dlv_\S+$/.test(text)) return [{ name: words.delivery(text), to: `/deliveries/${text}` }];

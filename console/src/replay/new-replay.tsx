@@ -32,8 +32,8 @@ import { text } from '../texts';
 const words = text.replay.newReplay;
 
 /**
- * A replay in three steps: what it sends, how many deliveries that is, and how fast they go. Nothing
- * is sent before it is counted.
+ * A replay in three steps: what it sends, how many deliveries that is, and how fast they go.
+ * Nothing is sent before it is counted.
  */
 export function NewReplay({ destination }: { destination: string }) {
   const [scope, setScope] = useState(() => scopeFor(destination));

@@ -31,7 +31,7 @@ export function SourceEvents({
       {events?.length === 0 && <Text size="sm">{words.noEvents}</Text>}
       {events && events.length > 0 && (
         <Table
-          label={words.trackEvents}
+          label={words.eventNames}
           head={[words.event, number(words.seen), words.last, words.state, number(words.change)]}
         >
           {events.map(({ name, count: seen, lastSeenAt, blocked }) => (

@@ -56,6 +56,7 @@ export const audience = {
     chart: 'the chart',
     sizes: 'size',
     syncs: 'Syncs',
+    newestSyncs: 'Syncs, the newest first',
     theSyncs: 'syncs',
     noSyncsYet: 'No syncs yet.',
     when: 'When',
@@ -68,6 +69,8 @@ export const audience = {
   members: {
     values: 'Values',
     members: 'Members',
+    usersWithValue: 'Users with a value',
+    usersInAudience: 'Users in the audience',
     findUser: 'Find a user',
     userId: 'User id',
     theValues: 'values',

@@ -67,6 +67,7 @@ export const source = {
   },
   events: {
     trackEvents: 'Track events',
+    eventNames: 'Names of track events',
     events: 'events',
     noEvents: 'No track events yet.',
     event: 'Event',

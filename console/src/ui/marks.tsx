@@ -22,7 +22,10 @@ interface Asked extends Pick<Range, 'since'> {
   until: string | undefined;
 }
 
-/** Returns what happened to a destination, or to all, in a part of the time, as far as the user may know. */
+/**
+ * Returns what happened to a destination, or to all, in a part of the time, as far as the user may
+ * know.
+ */
 export function useMarks({ destination, since, until }: Asked): Mark[] {
   const of = destination === '' ? undefined : destination;
   const options = { every: LOOK_AGAIN_MS, keep: true };

@@ -367,8 +367,8 @@ interface StepTableProps extends Pick<CountedProps, 'counted' | 'endMs' | 'only'
 }
 
 /**
- * The numbers of all charts as a table, whose links work with the keyboard and on a phone. Folded it
- * has no rows: they would be most of the page's elements.
+ * The numbers of all charts as a table, whose links work with the keyboard and on a phone. Folded
+ * it has no rows: they would be most of the page's elements.
  */
 export function StepTable(props: StepTableProps) {
   const [isOpen, setOpen] = useState(false);

@@ -226,8 +226,8 @@ const NOTHING = /^[0–]$/;
 
 /**
  * A table that scrolls sideways by itself, so that the page does not. Where it need not, its head
- * stays in the window. On a phone its rows are cards: the style shows the name of each column beside
- * its value.
+ * stays in the window. On a phone its rows are cards: the style shows the name of each column
+ * beside its value.
  */
 export function Table({
   label,

@@ -219,8 +219,8 @@ function merged(
 }
 
 /**
- * Returns the parts that an alias moves: the traits, by the live reading, and the counters that this
- * reading counts. The other reading moves its own counters when it comes to the alias.
+ * Returns the parts that an alias moves: the traits, by the live reading, and the counters that
+ * this reading counts. The other reading moves its own counters when it comes to the alias.
  */
 function splitProfile(
   context: Context,

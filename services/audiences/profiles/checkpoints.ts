@@ -6,13 +6,14 @@ import { type Checkpoint, type Store } from './store';
 import { Terms } from './terms';
 
 /**
- * Determines up to which record of the changelog a store is complete: the last one of the changelog,
- * provided that it grew only by the records of this process. A process that was frozen finds its
- * successor's records there before it learns of the successor. It must not claim to hold them, and
- * what it wrote behind them is void. The successor finds that, and writes these users again (terms.ts).
+ * Determines up to which record of the changelog a store is complete: the last one of the
+ * changelog, provided that it grew only by the records of this process. A process that was frozen
+ * finds its successor's records there before it learns of the successor. It must not claim to hold
+ * them, and what it wrote behind them is void. The successor finds that, and writes these users
+ * again (terms.ts).
  *
- * A changelog that holds less than this process wrote was cut. The steps that it lost are in no other
- * store, so this store must not go on.
+ * A changelog that holds less than this process wrote was cut. The steps that it lost are in no
+ * other store, so this store must not go on.
  */
 
 const EVERY_MS = 10_000;
@@ -43,7 +44,8 @@ export class Checkpoints {
 
   /**
    * Call between two steps.
-   * @returns the next checkpoint when one is due (`at` in ms since 1970), or the users to write again;
+   * @returns the next checkpoint when one is due (`at` in ms since 1970), or the users to write
+   * again;
    *   `cut`: the store is no copy of the changelog; `overtaken`: another process has a later term
    */
   async next(): Promise<
@@ -72,8 +74,8 @@ export class Checkpoints {
   }
 
   /**
-   * Returns whether another process has a later term, and this one's last records may be void. Call it
-   * when they are acknowledged.
+   * Returns whether another process has a later term, and this one's last records may be void. Call
+   * it when they are acknowledged.
    */
   async isOvertaken(): Promise<boolean> {
     const { kafka, store, partition, term } = this.options;
@@ -82,7 +84,8 @@ export class Checkpoints {
     if (end <= offset) return false;
     const { latest, hasVoid } = await this.#readTo(end);
     if (latest > term) return true;
-    // The next step need not read them again. Void ones are left for `next`, which has them replaced.
+    // The next step need not read them again. Void ones are left for `next`, which has them
+    // replaced.
     if (!hasVoid) this.#end += end - offset;
     return false;
   }

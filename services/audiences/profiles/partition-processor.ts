@@ -109,8 +109,8 @@ export class PartitionProcessor {
   }
 
   /**
-   * Goes on where the partition begins anew: from this offset on the log holds other records, or the
-   * same ones come again.
+   * Goes on where the partition begins anew: from this offset on the log holds other records, or
+   * the same ones come again.
    */
   onRestart({ from, wasCut }: Pick<Restart, 'from' | 'wasCut'>): void {
     this.#queue.dropFrom(from);
@@ -161,8 +161,8 @@ export class PartitionProcessor {
   }
 
   /**
-   * Once overtaken, waits until this process learns that it has lost the partition, or seems to have
-   * it after all.
+   * Once overtaken, waits until this process learns that it has lost the partition, or seems to
+   * have it after all.
    */
   async #waitForLoss(): Promise<void> {
     if (!this.#isOvertaken) return;
@@ -173,7 +173,9 @@ export class PartitionProcessor {
     if (this.#closing) this.#reopens = false;
   }
 
-  /** Opens the store, and processes events until the partition closes or the store must be replaced. */
+  /**
+   * Opens the store, and processes events until the partition closes or the store must be replaced.
+   */
   async #runStore(): Promise<void> {
     const { end, startedAt, rewrite, lostDeletions, ...opened } = await openPartition(this.options);
     opened.engine.readUntilMs = startedAt;
@@ -267,9 +269,9 @@ export class PartitionProcessor {
   }
 
   /**
-   * Notes how far the profiles are, before values are made of them. An empty queue says nothing: the
-   * partition may not be readable, or this process may have stood still. While it is not readable,
-   * values are as old as what was read, and a processor that closes does not wait for it.
+   * Notes how far the profiles are, before values are made of them. An empty queue says nothing:
+   * the partition may not be readable, or this process may have stood still. While it is not
+   * readable, values are as old as what was read, and a processor that closes does not wait for it.
    */
   async #noteReadUntil({ engine }: OpenParts): Promise<void> {
     const askedAt = this.options.now();

@@ -84,7 +84,9 @@ export function withPartitions(meta: PartitionState, now: number): PartitionStat
   return { ...meta, partitions };
 }
 
-/** Begins the term of a new owner. It is later than each before, also after a clock was set back. */
+/**
+ * Begins the term of a new owner. It is later than each before, also after a clock was set back.
+ */
 export function withNewTerm(
   meta: PartitionState,
   nowMs: number,
@@ -145,8 +147,8 @@ function isIn(
 }
 
 /**
- * Returns the state after `profiles.events` was cut: what was appended since is read. An upload whose
- * end was cut off is dropped, since its lines may be missing, too.
+ * Returns the state after `profiles.events` was cut: what was appended since is read. An upload
+ * whose end was cut off is dropped, since its lines may be missing, too.
  * @param end offset of the first record that was not read yet
  */
 export function cutAt(meta: PartitionState, end: number): PartitionState {
@@ -164,9 +166,9 @@ export function cutAt(meta: PartitionState, end: number): PartitionState {
 }
 
 /**
- * Returns the state after the changelog was cut: the events are read again from where they were in the
- * last state that is left from before. A counter knows its last event, and counts none twice. Positions
- * of sent messages and numbers of passes are never used again.
+ * Returns the state after the changelog was cut: the events are read again from where they were in
+ * the last state that is left from before. A counter knows its last event, and counts none twice.
+ * Positions of sent messages and numbers of passes are never used again.
  */
 export function changelogCutAt(
   before: PartitionState | undefined,

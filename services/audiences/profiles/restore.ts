@@ -38,7 +38,9 @@ import { Terms } from './terms';
  */
 const CHUNK = 250;
 const LOG_EVERY_MS = 10_000;
-/** The consumer group that maintains the profiles; there is one store for each of its partitions. */
+/**
+ * The consumer group that maintains the profiles; there is one store for each of its partitions.
+ */
 export const PROFILES_GROUP = 'audiences-profiles';
 /** Compaction forgets after a while which keys were deleted. An older store might keep them. */
 const TOO_OLD_MS = TOMBSTONES_MS / 2;
@@ -169,8 +171,8 @@ async function check(
 }
 
 /**
- * Returns whether the state that a step wrote last is in the changelog. It is behind its offset if a
- * request was written twice. Compaction may have removed it since.
+ * Returns whether the state that a step wrote last is in the changelog. It is behind its offset if
+ * a request was written twice. Compaction may have removed it since.
  */
 async function hasStep(
   kafka: Pick<Kafka, 'read' | 'ranges'>,

@@ -3,11 +3,11 @@ import { readChange, termOf } from './write-step';
 
 /**
  * Tells the records of a partition's owners from those that a process wrote after another one had
- * taken over: a process that was frozen does not know of its successor yet. Each owner begins with a
- * record of its own term, so that a record behind it with an earlier term is void.
+ * taken over: a process that was frozen does not know of its successor yet. Each owner begins with
+ * a record of its own term, so that a record behind it with an earlier term is void.
  *
- * Compaction keeps the last record of a key, also a void one. The owner therefore writes these users,
- * and its state, again.
+ * Compaction keeps the last record of a key, also a void one. The owner therefore writes these
+ * users, and its state, again.
  */
 export class Terms {
   /** void records were read */

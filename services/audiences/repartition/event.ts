@@ -223,9 +223,10 @@ export class EventLog {
  *
  * After a crash, a writer repeats the records that it had not committed: the same origins at higher
  * offsets. The records of each origin keep their order, and a repetition begins at a place that was
- * written before. A record is therefore a repetition exactly if its origin has already been reached.
- * This holds for every reader that begins at a cursor, since the marks are part of it. Marks name
- * records: after `messages` was cut, or made again, what was appended since counts (record-name.ts).
+ * written before. A record is therefore a repetition exactly if its origin has already been
+ * reached. This holds for every reader that begins at a cursor, since the marks are part of it.
+ * Marks name records: after `messages` was cut, or made again, what was appended since counts
+ * (record-name.ts).
  */
 export interface Cursor {
   /** the next offset to read */

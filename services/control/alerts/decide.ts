@@ -4,7 +4,8 @@ import { isLasting, newNotice, type Notice } from './notice';
 import { COUNTED_KINDS, judge, type Judgement, type Trouble, type World } from './troubles';
 
 /**
- * Decides which notices begin and end with the troubles of a moment, and which alerts are due. Pure.
+ * Decides which notices begin and end with the troubles of a moment, and which alerts are due.
+ * Pure.
  */
 
 export interface EndedNotice

@@ -62,12 +62,16 @@ function fullNow({ kind, endedAt, fullProfiles }: Notice, now: number | undefine
   return kind === 'profile_full' && endedAt === null ? (now ?? fullProfiles) : 0;
 }
 
-/** SQL. An index has these deliveries; PostgreSQL uses it only for statuses that stand in the text. */
+/**
+ * SQL. An index has these deliveries; PostgreSQL uses it only for statuses that stand in the text.
+ */
 const HAS_COUNTED_STATUS = `status in (${[...OPEN_STATUSES, 'dead', 'partly_delivered']
   .map((status) => `'${status}'`)
   .join(', ')}) and not test`;
 
-/** Returns undefined if others hold up the history: notices must begin, and be seen, while they do. */
+/**
+ * Returns undefined if others hold up the history: notices must begin, and be seen, while they do.
+ */
 async function unlessHeldUp<T>(
   { transaction }: Database,
   ask: (queries: Queries) => Promise<T>,

@@ -29,8 +29,8 @@ import { settingsOf } from './settings';
 import { COUNTED_KINDS, type Counts, EXPIRES_SOON_MS, type World } from './troubles';
 
 /**
- * Decides what is wrong by the evidence of `attempts` (evidence.ts) and by the settings, and acts on
- * it. A lease lets one control process do so at a time.
+ * Decides what is wrong by the evidence of `attempts` (evidence.ts) and by the settings, and acts
+ * on it. A lease lets one control process do so at a time.
  *
  * Invariants: a decision as of a moment is made only after the readers of all processes have read
  * everything that `attempts` contained at that moment, and is stored and acted on a moment later or
@@ -257,10 +257,10 @@ export class Alerts {
   }
 
   /**
-   * Decides again with the lease and the rows of these destinations locked, and stores the decision.
-   * This process may have been frozen since it looked, and another one have decided the same: what
-   * decisions change is read again here. What the evidence says of a moment long ago is not decided:
-   * the trouble may be over.
+   * Decides again with the lease and the rows of these destinations locked, and stores the
+   * decision. This process may have been frozen since it looked, and another one have decided the
+   * same: what decisions change is read again here. What the evidence says of a moment long ago is
+   * not decided: the trouble may be over.
    */
   async #conclude(
     queries: Transaction,

@@ -238,8 +238,8 @@ const COUNTED = {
 } as const;
 
 /**
- * Reports dead letters, or deliveries that reached only some URLs, once in `deadLettersEvery`, without
- * those that were replayed before it was time.
+ * Reports dead letters, or deliveries that reached only some URLs, once in `deadLettersEvery`,
+ * without those that were replayed before it was time.
  */
 function counted(kind: (typeof COUNTED_KINDS)[number], health: Health, about: About): Trouble[] {
   const { id, destination, notices, world } = about;

@@ -25,10 +25,10 @@ import { type DefinitionKind } from './model';
 
 /**
  * Uploads members. Lines are written to their users' partitions as they arrive, and count once the
- * end of the upload is behind them. An upload that fails before that changes nothing. The entry of the
- * audience numbers the ends, so that all partitions apply uploads that overlap in the same order.
- * An upload that fails while its ends are written may count in some partitions: its number is known
- * before, so that the audience is not live until the upload was repeated.
+ * end of the upload is behind them. An upload that fails before that changes nothing. The entry of
+ * the audience numbers the ends, so that all partitions apply uploads that overlap in the same
+ * order. An upload that fails while its ends are written may count in some partitions: its number
+ * is known before, so that the audience is not live until the upload was repeated.
  */
 
 /** A line contains little more than an id. */

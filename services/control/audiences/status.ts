@@ -89,8 +89,8 @@ export class ProfileStatus {
   }
 
   /**
-   * Reports of earlier revisions are left out, and an audience is not live before its last upload is
-   * applied.
+   * Reports of earlier revisions are left out, and an audience is not live before its last upload
+   * is applied.
    */
   of(definition: string, { revision, upload }: Counted): DefinitionStatus {
     const said = [...(this.#said.get(definition)?.values() ?? [])].filter(

@@ -50,8 +50,8 @@ export function openIdentities(
   };
   return {
     /**
-     * Includes expired tokens: check `hasExpired`. It compares digests, so that the duration reveals
-     * nothing about a guess.
+     * Includes expired tokens: check `hasExpired`. It compares digests, so that the duration
+     * reveals nothing about a guess.
      */
     ofToken: (token: string): Identity | undefined => {
       const hash = hashToken(token);

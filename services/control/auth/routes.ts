@@ -19,8 +19,8 @@ import { SESSION_MS } from './sessions';
 /** /api/v1/session: exchanges a token for a cookie that scripts cannot read. */
 
 /**
- * Of one token. A session stays in the audit trail, and an ended one is remembered until its time is
- * over; people, with their browsers and tests, begin a few an hour.
+ * Of one token. A session stays in the audit trail, and an ended one is remembered until its time
+ * is over; people, with their browsers and tests, begin a few an hour.
  */
 const LOGINS: BucketRate = { perSecond: 0.1, burst: 100 };
 const MAX_TOKENS = 10_000;

@@ -31,7 +31,9 @@ export const SESSION_MS = 12 * 3_600_000;
 const CLOCK_SKEW_MS = 60_000;
 /** A session ended by another process is refused here within this time. */
 const SYNC_EVERY_MS = 2_000;
-/** A process alone creates the key of the next period, and writes what it could not write before. */
+/**
+ * A process alone creates the key of the next period, and writes what it could not write before.
+ */
 const SYNC_ALONE_MS = 60_000;
 
 export interface SessionsOptions {

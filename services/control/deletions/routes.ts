@@ -85,7 +85,8 @@ async function deleteUsers(deps: DeletionDeps, body: unknown): Promise<Deletion>
     written = { ...again, rows: written.rows + again.rows };
   }
   const { deletion, rows, leftMs } = written;
-  // Delivery waits from this time on before it sends a `delete`: it is after Kafka has the deletion.
+  // Delivery waits from this time on before it sends a `delete`: it is after Kafka has the
+  // deletion.
   const atMs = deletion.at + Math.max(0, -leftMs);
   await append(deps, deleteMessages(wanted, { ...deletion, atMs, traceparent: newTraceparent }));
   await new Promise((resolve) =>

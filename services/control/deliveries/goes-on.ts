@@ -8,9 +8,13 @@ import { standing } from '../history/filter';
 import { type Health } from '../health/destination-health';
 import { lastErrorOf } from '../destinations/health';
 
-/** Decides what a delivery waits for, from its row and from what is known of its destination. Pure. */
+/**
+ * Decides what a delivery waits for, from its row and from what is known of its destination. Pure.
+ */
 
-/** The present of a destination, which the row of a delivery does not know. Times: ms since 1970. */
+/**
+ * The present of a destination, which the row of a delivery does not know. Times: ms since 1970.
+ */
 export interface AtDestination {
   /** null: it was deleted */
   name: string | null;

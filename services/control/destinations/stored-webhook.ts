@@ -62,8 +62,8 @@ export function openWebhooks(destination: Destination, encryptor: Encryptor): St
 }
 
 /**
- * Returns the hashes of webhooks and their URLs by the ids of the webhooks; undefined: the URL cannot be
- * decrypted.
+ * Returns the hashes of webhooks and their URLs by the ids of the webhooks; undefined: the URL
+ * cannot be decrypted.
  * @param destination undefined: deleted
  */
 export function urlHashes(

@@ -32,8 +32,8 @@ export function spanOf(since: number | undefined, untilMs: number, maxSteps = MA
 }
 
 /**
- * Returns the span as far as it can be counted: it is in steps of whole hours if it begins before the
- * oldest minute, because an hour that is counted as a whole cannot be divided.
+ * Returns the span as far as it can be counted: it is in steps of whole hours if it begins before
+ * the oldest minute, because an hour that is counted as a whole cannot be divided.
  * @param minutesFrom ms since 1970; before this time only hours are counted
  */
 export function countableSpan(span: Span, minutesFrom: number): Span {

@@ -122,7 +122,8 @@ export interface Conditions {
    */
   few: string | undefined;
   /**
-   * An index finds the rows of each in the order of the list, and each row that fits is one of them.
+   * An index finds the rows of each in the order of the list, and each row that fits is one of
+   * them.
    */
   ordered: readonly string[];
   /** all conditions, of a row that was found */

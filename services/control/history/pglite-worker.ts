@@ -30,8 +30,8 @@ export type Answer =
   { id: number; rows: unknown[] } | { id: number; error: string; code: string | undefined };
 
 /**
- * Steps below the priority of control, whatever that is (dev/nice.ts): a third of its share of a full
- * machine. Far below it, the history of a machine that is always full would never arrive.
+ * Steps below the priority of control, whatever that is (dev/nice.ts): a third of its share of a
+ * full machine. Far below it, the history of a machine that is always full would never arrive.
  */
 const STEPS_DOWN = 5;
 

@@ -60,7 +60,8 @@ const TABLES: readonly string[] = [
      bound_ms bigint not null,
      indexed boolean not null default false
    )`,
-  // A row of a minute changes several times: half of each page is for the next versions of its rows.
+  // A row of a minute changes several times: half of each page is for the next versions of its
+  // rows.
   `create table waypost.counts (
      destination ${ID} not null,
      minutes smallint not null,

@@ -12,8 +12,8 @@ import { REPLAYED, RETRY_REQUESTED } from '../../../shared/model/reasons';
 export interface SentByJob {
   job: string | null;
   /**
-   * failed: an attempt of the job failed, and none follows that succeeded; untried: the delivery was
-   * delivered before, and so stays delivered, and is not tried yet; null: the status says it
+   * failed: an attempt of the job failed, and none follows that succeeded; untried: the delivery
+   * was delivered before, and so stays delivered, and is not tried yet; null: the status says it
    */
   jobResult: 'untried' | 'failed' | null;
 }

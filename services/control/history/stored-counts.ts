@@ -15,8 +15,8 @@ import {
  * of everything reads few rows; the sums of another group of destinations, such as those of an
  * owner, would be rows of this kind.
  *
- * What is new counts in its minute. Every ten minutes the minutes that have ended are added to their
- * hours, and what still comes for one of them counts in both.
+ * What is new counts in its minute. Every ten minutes the minutes that have ended are added to
+ * their hours, and what still comes for one of them counts in both.
  */
 
 const MINUTE_MS = 60_000;
@@ -155,8 +155,8 @@ export async function bytesOfCounts({ query }: Queries): Promise<number> {
 }
 
 /**
- * Adds minutes to their hours, and drops the minutes before the last day, and what is too old or too
- * much: first old minutes, then old hours.
+ * Adds minutes to their hours, and drops the minutes before the last day, and what is too old or
+ * too much: first old minutes, then old hours.
  */
 export async function keepCounts(
   database: Database,
@@ -223,8 +223,8 @@ export function countsToKeep(
 }
 
 /**
- * From the first moment on hours serve in place of these minutes. This moment only moves on, because
- * dropped minutes do not come back; except from a time that a wrong clock set.
+ * From the first moment on hours serve in place of these minutes. This moment only moves on,
+ * because dropped minutes do not come back; except from a time that a wrong clock set.
  */
 async function dropMinutes(database: Database, beforeMs: number, nowMs: number): Promise<void> {
   const [row] = await database.query<{ minutes_from: number }>(
@@ -235,7 +235,9 @@ async function dropMinutes(database: Database, beforeMs: number, nowMs: number):
   await dropBefore(database, 1, row?.minutes_from ?? 0);
 }
 
-/** Drops the rows of one hour after the other: each is found by an index, and writers wait shortly. */
+/**
+ * Drops the rows of one hour after the other: each is found by an index, and writers wait shortly.
+ */
 async function dropBefore(database: Database, minutes: 1 | 60, beforeMs: number): Promise<void> {
   for (;;) {
     const [oldest] = await database.query<{ minute: number | null }>(

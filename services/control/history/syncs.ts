@@ -36,8 +36,8 @@ export function thinnedBefore(nowMs: number): number {
 }
 
 /**
- * Upserts rows, in a fixed order, so that two processes cannot deadlock; repeated rows change nothing.
- * For the same step, counts take the larger value, and sizes the later report.
+ * Upserts rows, in a fixed order, so that two processes cannot deadlock; repeated rows change
+ * nothing. For the same step, counts take the larger value, and sizes the later report.
  */
 export async function saveSyncs(database: Database, rows: readonly SyncRow[]): Promise<void> {
   const later = ['members', 'sent', 'waiting'].map(
@@ -79,8 +79,8 @@ export async function thinSyncs(database: Database, nowMs: number, sinceMs: numb
 }
 
 /**
- * Lists the newest first. What a sync changed is the growth of the total since the row before, so that
- * the changes of all rows add up to what was sent.
+ * Lists the newest first. What a sync changed is the growth of the total since the row before, so
+ * that the changes of all rows add up to what was sent.
  * @param page.after its time is the bucket of the last row of the previous page
  */
 export async function listSyncs(

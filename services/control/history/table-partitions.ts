@@ -166,7 +166,8 @@ export function attachAnew({ name, from, to }: TablePartition): string[] {
 
 const INDEXES = {
   destination: '(destination, accepted_at)',
-  // While an endpoint is away, the newest deliveries have no attempt, and the last one that has is far.
+  // While an endpoint is away, the newest deliveries have no attempt, and the last one that has is
+  // far.
   attempted: '(destination, accepted_at) where made > 0',
   source: '(source, accepted_at)',
   status: '(status, accepted_at)',

@@ -107,7 +107,9 @@ export function pageOfSorted<T extends Identified, V>(
   };
 }
 
-/** Returns the first `count` items in order. It does not sort the others, which may be very many. */
+/**
+ * Returns the first `count` items in order. It does not sort the others, which may be very many.
+ */
 export function firstSorted<T>(
   items: readonly T[],
   count: number,
@@ -168,8 +170,8 @@ function placeIn(after: string): (Place & { sort: string }) | undefined {
 }
 
 /**
- * Returns whether a part of the name, or of the id, is a text, in upper or lower case, and the id is
- * one of these.
+ * Returns whether a part of the name, or of the id, is a text, in upper or lower case, and the id
+ * is one of these.
  */
 export function isNamed(
   { id, name }: { id: string; name: string },

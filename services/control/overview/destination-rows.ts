@@ -49,8 +49,8 @@ interface Chosen {
 
 /**
  * Returns the destinations to show. If there are too many for one response, the most urgent come
- * first: a dead letter counts most, then an open circuit, trouble that alerts watch, recent failures,
- * and waiting deliveries. Off and paused destinations without a dead letter come last.
+ * first: a dead letter counts most, then an open circuit, trouble that alerts watch, recent
+ * failures, and waiting deliveries. Off and paused destinations without a dead letter come last.
  */
 export function shownOf(all: readonly Destination[], chosen: Chosen): Destination[] {
   const { destination } = chosen;

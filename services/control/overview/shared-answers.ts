@@ -7,9 +7,9 @@ interface Shared<Answer> {
 }
 
 /**
- * Answers a question once for all who ask it within a short time, as open consoles do. In the second
- * half of this time who asks gets the answer that is known, and the next one is made: of many who
- * ask, few wait.
+ * Answers a question once for all who ask it within a short time, as open consoles do. In the
+ * second half of this time who asks gets the answer that is known, and the next one is made: of
+ * many who ask, few wait.
  */
 export class SharedAnswers<Answer> {
   readonly #answers = new Map<string, Shared<Answer>>();

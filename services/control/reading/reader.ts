@@ -37,9 +37,9 @@ import { type Shares } from './shares';
  * condition that the stored positions are those where this process began. So no record is lost or
  * counted twice, although processes stop, alternate, or read the same partition for a moment.
  *
- * A position names the record before it. Whenever the log may be another one than before, the record
- * is compared before anything behind it is taken, so that a reader goes on at the first record that
- * was appended since the log was cut.
+ * A position names the record before it. Whenever the log may be another one than before, the
+ * record is compared before anything behind it is taken, so that a reader goes on at the first
+ * record that was appended since the log was cut.
  *
  * Each reader has its own positions and its own pace: one that lags, or waits for a locked table,
  * holds up no other. It holds records only while it writes them; all others wait in Kafka.

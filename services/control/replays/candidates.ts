@@ -216,8 +216,8 @@ export function replayRecords(
 }
 
 /**
- * Returns the records that end a replay whose record Kafka refuses for good: with its event alone it
- * would seem under way.
+ * Returns the records that end a replay whose record Kafka refuses for good: with its event alone
+ * it would seem under way.
  */
 export function refusedReplayRecords(
   candidate: Candidate,

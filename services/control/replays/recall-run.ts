@@ -101,8 +101,8 @@ export class RecallRun {
     const progress = job.recall;
     await this.#readNotes(progress);
     if (!progress.requested) {
-      // Nothing is awaited between the look at the lease and the request: the process may be stopped
-      // at any moment, and a request that comes late would take what waits by then.
+      // Nothing is awaited between the look at the lease and the request: the process may be
+      // stopped at any moment, and a request that comes late would take what waits by then.
       await this.leased.confirm();
       if (!this.leased.goesOn() || !this.leased.maySend) return;
       await this.deps.producer.send([recallRecord(recallOf(job, this.deps))]);

@@ -43,8 +43,8 @@ const MAX_COUNTING = 20;
  */
 const POLL_EVERY_MS = 1_000;
 /**
- * A process alone only renews its leases, and finds the jobs that a failure of the database has left
- * without an owner. Shorter than `LEASE_MS`.
+ * A process alone only renews its leases, and finds the jobs that a failure of the database has
+ * left without an owner. Shorter than `LEASE_MS`.
  */
 const POLL_ALONE_MS = 10_000;
 const CANCEL_POLL_MS = 50;

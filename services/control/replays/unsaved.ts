@@ -25,8 +25,8 @@ export interface Unsaved {
   /** ids of the deliveries whose records are in `webhooks.due` */
   sent: ReadonlySet<string>;
   /**
-   * replay numbers of the deliveries whose events are in `attempts`, by id. Without its record such a
-   * delivery must still be sent, although the history shows it as under way
+   * replay numbers of the deliveries whose events are in `attempts`, by id. Without its record such
+   * a delivery must still be sent, although the history shows it as under way
    */
   announced: Map<string, number>;
 }

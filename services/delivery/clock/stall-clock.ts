@@ -17,8 +17,8 @@ const TICK_MS = 10;
 /** Part of its interval by which a tick may be late before that counts as a stall. */
 const LATE_SHARE = 0.5;
 /**
- * Period over which the use of the event loop and of the CPU is judged, ms, and the use (0 to 1) that
- * counts as saturated.
+ * Period over which the use of the event loop and of the CPU is judged, ms, and the use (0 to 1)
+ * that counts as saturated.
  */
 const JUDGED_MS = 100;
 const SATURATED = 0.95;

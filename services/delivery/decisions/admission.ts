@@ -21,8 +21,8 @@ import { isDisabled } from '../destinations/disabled-urls';
 import { type Lookup, type OpenLookup, type Endpoint } from '../destinations/endpoint';
 
 /**
- * Decides whether a delivery is tried, waits or ends: when it was read, when its request is about to
- * be sent, and when no lane accepts it.
+ * Decides whether a delivery is tried, waits or ends: when it was read, when its request is about
+ * to be sent, and when no lane accepts it.
  */
 
 export type Admission = Admitted | NotTried;
@@ -143,8 +143,8 @@ export function admit(
 const CLOCKS_AGREE_MS = 1_000;
 
 /**
- * Returns whether it waited for the time of its next attempt, and retry has returned it before that:
- * the clock of retry or of this process must be wrong, and the delivery waits on.
+ * Returns whether it waited for the time of its next attempt, and retry has returned it before
+ * that: the clock of retry or of this process must be wrong, and the delivery waits on.
  */
 function isBeforeDue({ due = 0, reason, recalled }: Delivery, nowMs: number): boolean {
   const isWait = reason === 'backoff' || reason === 'retry_after';

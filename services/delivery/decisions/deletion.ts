@@ -4,9 +4,9 @@ import { type Delivery } from '../../../shared/model/delivery';
 /**
  * Decides what deletions of users mean for a delivery, before each attempt. Pure.
  *
- * Each process knows every deletion of `KNOWN_WITHIN_MS` ago, or begins no attempt of a call that is
- * older than that. So no attempt of an older call begins anywhere once that time is over, and the
- * `delete` waits for a little longer (docs/design/decisions/0054-deletions.md).
+ * Each process knows every deletion of `KNOWN_WITHIN_MS` ago, or begins no attempt of a call that
+ * is older than that. So no attempt of an older call begins anywhere once that time is over, and
+ * the `delete` waits for a little longer (docs/design/decisions/0054-deletions.md).
  */
 
 const KNOWN_WITHIN_MS = 1_500;

@@ -10,9 +10,9 @@ import { defined } from '../../../shared/collections/defined';
 import { type EndpointTls } from '../../../shared/model/endpoint-auth';
 
 /**
- * Node's ciphers, without the key exchange whose numbers the server chooses. This process calculates
- * with them as long as they are long, half a second for the longest, in the one thread that serves
- * all endpoints. Every server of the last fifteen years offers another one.
+ * Node's ciphers, without the key exchange whose numbers the server chooses. This process
+ * calculates with them as long as they are long, half a second for the longest, in the one thread
+ * that serves all endpoints. Every server of the last fifteen years offers another one.
  */
 const CIPHERS = `${DEFAULT_CIPHERS}:!kDHE`;
 /** OpenSSL before 3.5 would offer numbers of 8,192 bits for TLS 1.3, too. */

@@ -87,8 +87,8 @@ export function headerOf(
 }
 
 /**
- * Why a failed request says nothing of its endpoint. `own_fault`: this process stood still, or could
- * not send the request a second time, and the attempt counts. A refusal: no attempt is spent.
+ * Why a failed request says nothing of its endpoint. `own_fault`: this process stood still, or
+ * could not send the request a second time, and the attempt counts. A refusal: no attempt is spent.
  * `unpermitted`: nothing was sent, because `isPermitted` returned false.
  */
 export type Excuse = 'own_fault' | 'unpermitted' | Refusal;

@@ -180,7 +180,8 @@ function createOpener(
           })
         : connectAnew;
     let certificate: X509Certificate | undefined;
-    // undici's type says void, but its connector returns the socket right away. Phases cannot be reported without it.
+    // undici's type says void, but its connector returns the socket right away. Phases cannot be
+    // reported without it.
     // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression
     const socket = connect(target, (...[error, opened]) => {
       // The peer of a tunnel is the proxy.

@@ -82,8 +82,8 @@ export function judgeResponse(
     ? [...masked.flatMap((each) => [...formsOf(each)]), ...endpoint.secrets]
     : endpoint.secrets;
   const stored = storedPart(response);
-  // Looking for secrets costs most, so that only what is kept is looked at. A mask is no longer than
-  // its secret.
+  // Looking for secrets costs most, so that only what is kept is looked at. A mask is no longer
+  // than its secret.
   const isKept =
     secrets.length <= MOST_SECRETS && context.keep(storedBytes(stored), classification);
   const attempt: UrlAttempt = {
@@ -165,8 +165,8 @@ const SHOWN_SIGNATURE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the headers of a signature by name. One of the body alone holds for ever: beside the body,
- * it would let every reader send the event again. So it is masked.
+ * Returns the headers of a signature by name. One of the body alone holds for ever: beside the
+ * body, it would let every reader send the event again. So it is masked.
  */
 function namedSignature(entries: readonly string[]): Record<string, string> {
   const named: Record<string, string> = {};

@@ -12,7 +12,9 @@ const LEAST_LENGTH = 4;
  * Slack's URLs.
  */
 const TOKEN_LENGTH = 12;
-/** Spellings: more than those of real URLs and their headers. Each takes time with each response. */
+/**
+ * Spellings: more than those of real URLs and their headers. Each takes time with each response.
+ */
 export const MOST_SECRETS = 256;
 
 /**

@@ -7,8 +7,8 @@ import { type Refusal, type Signal } from './job';
  *   fewer timeouts in silence.
  * - `open` lets one probe through at a time, with pauses. It becomes `recovering` when a probe is
  *   answered.
- * - `recovering` lets `limit` through at once: 1, then 1 more with each success. It becomes `closed`
- *   at the usual limit, and `open` after enough failures in a row.
+ * - `recovering` lets `limit` through at once: 1, then 1 more with each success. It becomes
+ *   `closed` at the usual limit, and `open` after enough failures in a row.
  *
  * A request that a user sends now probes at once. A `Retry-After` holds everything else back but
  * last attempts; an egress proxy that is away (http/proxy-gate.ts) holds back everything. When that

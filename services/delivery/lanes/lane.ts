@@ -232,7 +232,9 @@ export class Lane {
     );
   }
 
-  /** Starts the last attempts at the head of the queue, which a `Retry-After` does not hold back. */
+  /**
+   * Starts the last attempts at the head of the queue, which a `Retry-After` does not hold back.
+   */
   #startLast(now: number): void {
     for (const kind of KINDS) {
       while (

@@ -5,8 +5,8 @@ import { type SendRequest, type SendResult } from '../http/exchange';
 /** The token request of a webhook, and its response (RFC 6749, section 5). Pure. */
 
 /**
- * Returns the request for a token: a POST that goes the way of the webhook, with its timeout and its
- * certificate.
+ * Returns the request for a token: a POST that goes the way of the webhook, with its timeout and
+ * its certificate.
  */
 export function tokenRequest(
   { timeoutMs, tls, proxy }: SendRequest,

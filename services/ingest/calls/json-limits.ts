@@ -39,7 +39,8 @@ export interface JsonLimits {
   /** keys of all objects, counted by their colons (inexact for invalid JSON) */
   keys: number;
   /**
-   * The first keys of a text are not compared. Of those after this number, so many may be different.
+   * The first keys of a text are not compared. Of those after this number, so many may be
+   * different.
    */
   newKeys: number;
   /** most bytes of an item of `batch` */
@@ -149,8 +150,8 @@ const SLOT_BITS = 14;
 const [START = 0, FACTOR = 0] = crypto.getRandomValues(new Uint32Array(2)).map((part) => part | 1);
 
 /**
- * Counts different keys by their hashes: a string for each would cost more than parsing. Two keys that
- * share a slot and alternate count each time, which is rare while there are few of them.
+ * Counts different keys by their hashes: a string for each would cost more than parsing. Two keys
+ * that share a slot and alternate count each time, which is rare while there are few of them.
  */
 class NewKeys {
   readonly #slots = new Int32Array(2 ** SLOT_BITS);

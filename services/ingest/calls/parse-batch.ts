@@ -76,7 +76,9 @@ export interface ParsedRequest {
   faults: ReadonlyMap<number, FoundFault>;
   /** what was lost of envelopes */
   lost: readonly FoundFault[];
-  /** Nothing says that its envelopes are of one client: it is no JSON, or not all of it was read. */
+  /**
+   * Nothing says that its envelopes are of one client: it is no JSON, or not all of it was read.
+   */
   isBroken: boolean;
 }
 

@@ -133,7 +133,9 @@ function isReadFault(value: { call: Json } | FoundFault): value is FoundFault {
 
 class PieceReader {
   readonly #isUtf8: boolean;
-  /** The body, if each byte is a character: to decode each small call costs as much as parsing it. */
+  /**
+   * The body, if each byte is a character: to decode each small call costs as much as parsing it.
+   */
   readonly #ascii: string | undefined;
   /** The body holds what `withNulls` looks for, which costs as much as parsing a small call. */
   readonly #mayHoldNoNumbers: boolean;

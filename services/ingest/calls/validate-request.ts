@@ -45,8 +45,8 @@ const MAX_CONTAINERS = 25_000;
 const MAX_KEYS = 50_000;
 /**
  * Different keys cost most: V8 makes a shape for each object that has others than those before it.
- * 50,000 of them took 30 to 180 ms, in which the thread served nobody else. A batch with more is read
- * call by call: a call of 32 KB has fewer, since a key and its value take at least six bytes.
+ * 50,000 of them took 30 to 180 ms, in which the thread served nobody else. A batch with more is
+ * read call by call: a call of 32 KB has fewer, since a key and its value take at least six bytes.
  */
 const MAX_NEW_KEYS = 5_500;
 const SCAN_LIMITS = {

@@ -95,7 +95,9 @@ export class Brokers {
     this.#cluster.targetTopics.add(topic);
   }
 
-  /** @throws an error of kafkajs if no broker answers; AppError `cannot_start` for other versions */
+  /**
+   * @throws an error of kafkajs if no broker answers; AppError `cannot_start` for other versions
+   */
   async connect(): Promise<void> {
     try {
       await this.#cluster.connect();
@@ -123,7 +125,9 @@ export class Brokers {
     return this.#wireOf(() => this.#cluster.findBroker({ nodeId: node }), index);
   }
 
-  /** Returns the id of the broker that coordinates a group. @throws KafkaError; without an answer */
+  /**
+   * Returns the id of the broker that coordinates a group. @throws KafkaError; without an answer
+   */
   async coordinatorOf(groupId: string): Promise<number> {
     const answer = await this.#askAny(FIND_COORDINATOR, (to) => writeFindCoordinator(to, groupId));
     const { errorCode, node } = readFindCoordinator(answer);

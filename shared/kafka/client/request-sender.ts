@@ -14,9 +14,9 @@ import { Brokers } from './brokers';
 import { type Wire } from './wire';
 
 /**
- * Sends produce requests to the leaders of partitions, and returns the result of each partition. The
- * producer of kafkajs throws the first error of a request, requires metadata without any error, and
- * resolves for a partition that it does not know (kafkajs 2.2.4).
+ * Sends produce requests to the leaders of partitions, and returns the result of each partition.
+ * The producer of kafkajs throws the first error of a request, requires metadata without any error,
+ * and resolves for a partition that it does not know (kafkajs 2.2.4).
  */
 
 /**

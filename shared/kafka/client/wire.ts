@@ -2,8 +2,8 @@ import { type Socket } from 'node:net';
 import { ByteReader, ByteWriter } from '../protocol/bytes';
 
 /**
- * Sends Waypost's own requests over a connection that kafkajs has opened and logged in. A request is
- * one write, and its answer one callback: there is no queue, and no promise for each part of it.
+ * Sends Waypost's own requests over a connection that kafkajs has opened and logged in. A request
+ * is one write, and its answer one callback: there is no queue, and no promise for each part of it.
  * kafkajs's own requests (versions, metadata, logins) share the connection. They have correlation
  * ids from 0 up, these have negative ones.
  *

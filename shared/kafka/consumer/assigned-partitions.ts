@@ -38,8 +38,8 @@ interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'on
    */
   onCut: (partition: Partition, cut: { offsets: number; from: number }) => void;
   /**
-   * called with the number of offsets before the position of a partition that was given up, when its
-   * topic was made again
+   * called with the number of offsets before the position of a partition that was given up, when
+   * its topic was made again
    */
   onMadeAgain: (partition: Partition, offsets: number) => void;
   /** called when a partition begins anew at its commit that this member has begun before */

@@ -34,8 +34,8 @@ export interface DispatcherOptions {
 /**
  * Offers the records of a partition to the handler, in order. A refused record is buffered with
  * those behind it, and nothing of the partition is fetched. They are offered again after the time
- * that the handler named, or when it has room. Records beyond the time budget of a turn are buffered
- * in the same way until the next turn, which takes partition after partition.
+ * that the handler named, or when it has room. Records beyond the time budget of a turn are
+ * buffered in the same way until the next turn, which takes partition after partition.
  */
 export class Dispatcher {
   readonly #now: () => number;

@@ -20,7 +20,8 @@ import { type Partition, placeOf } from './partition';
 /**
  * Fetches partitions. Each broker has one fetch in flight, in a session, over all partitions that
  * are read from it. Whenever the log of a partition may have changed, its next fetch compares the
- * position first (position.ts). A long fetch is interrupted for a partition that it does not ask for.
+ * position first (position.ts). A long fetch is interrupted for a partition that it does not ask
+ * for.
  */
 
 /** Pause after a failed fetch, and of a partition that was refused. */
@@ -259,8 +260,8 @@ class NodeFetcher {
   }
 
   /**
-   * The broker may have started anew, with another log. The leader compares, also what was read from
-   * a replica, and what is not read at the moment: it may be read on over the next connection.
+   * The broker may have started anew, with another log. The leader compares, also what was read
+   * from a replica, and what is not read at the moment: it may be read on over the next connection.
    */
   #doubtAll(): void {
     for (const partition of this.parts.partitions.values()) {
@@ -331,8 +332,8 @@ class NodeFetcher {
   }
 
   /**
-   * Returns all partitions. Without a session a broker fills its answer in their order, so that each
-   * fetch begins one partition later.
+   * Returns all partitions. Without a session a broker fills its answer in their order, so that
+   * each fetch begins one partition later.
    */
   #inTurn(): Iterable<[string, Partition]> {
     const { partitions } = this.parts;

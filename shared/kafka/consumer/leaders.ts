@@ -72,8 +72,8 @@ export class Leaders {
   }
 
   /**
-   * Returns the id of a topic; undefined while brokers do not name it: it was deleted, or one of them
-   * lags behind.
+   * Returns the id of a topic; undefined while brokers do not name it: it was deleted, or one of
+   * them lags behind.
    */
   topicIdOf(topic: string): string | undefined {
     const found = this.#topics.get(topic);

@@ -16,8 +16,8 @@ import { ASSIGNOR, SESSION_MS } from './membership';
  * commits, and leaves.
  *
  * Invariant: each answer that says "you are no member of this generation", to whichever request,
- * ends the session here (`onLost`) and leads to a round. A coordinator that has moved, loads or does
- * not answer is asked again, and the membership outlives that.
+ * ends the session here (`onLost`) and leads to a round. A coordinator that has moved, loads or
+ * does not answer is asked again, and the membership outlives that.
  */
 
 /** How long the group waits for a member that has not joined a round. */

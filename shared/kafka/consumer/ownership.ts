@@ -3,8 +3,8 @@
  * all its partitions, is the session's to say (`Session` of partition.ts).
  *
  * - `reading`: this member owns it, and starts its records
- * - `stopped`: this member owns it and starts no records: it moves to another member, the session is
- *   in doubt, or this process stops
+ * - `stopped`: this member owns it and starts no records: it moves to another member, the session
+ *   is in doubt, or this process stops
  * - `lost`: the session in which this member owned it has ended, so that another one may own it
  */
 export type Ownership = 'reading' | 'stopped' | 'lost';

@@ -62,7 +62,9 @@ export class Partition {
   timer: NodeJS.Timeout | undefined;
   /** It takes no new records, because a deferred one is too far behind. */
   full = false;
-  /** tells the commits of this owner from others: an answer may not come although Kafka stored one */
+  /**
+   * tells the commits of this owner from others: an answer may not come although Kafka stored one
+   */
   readonly #owner = 1 + randomBytes(4).readUInt32BE();
   /** the last commit that was acknowledged, or the one at which it starts */
   #stored: Commit;
@@ -266,8 +268,8 @@ export class Partition {
 }
 
 /**
- * A released record adds an open and a finished run to commit metadata, usually of at most two bytes
- * each.
+ * A released record adds an open and a finished run to commit metadata, usually of at most two
+ * bytes each.
  */
 const RELEASED_BYTES = 4;
 

@@ -3,9 +3,9 @@ import { type RecordName } from '../record-name';
 /**
  * A position in a log names the record before it (record-name.ts says why).
  *
- * Whenever the log may have changed (a partition is adopted, the connection to its leader is new, or
- * the leader has another epoch), the next fetch begins one record earlier, at the last record read,
- * and compares it. So no record is taken before the comparison, in whatever order brokers and
+ * Whenever the log may have changed (a partition is adopted, the connection to its leader is new,
+ * or the leader has another epoch), the next fetch begins one record earlier, at the last record
+ * read, and compares it. So no record is taken before the comparison, in whatever order brokers and
  * processes come back.
  */
 
@@ -28,7 +28,8 @@ export class Position {
 
   /**
    * @param next the first offset to read
-   * @param last the newest record that was read, also by an earlier owner; it may lie behind `next`,
+   * @param last the newest record that was read, also by an earlier owner; it may lie behind
+   * `next`,
    *   if older records are read again
    */
   constructor(next: number, last?: RecordName) {
@@ -55,7 +56,9 @@ export class Position {
     return this.#last;
   }
 
-  /** True if the position can be committed with the name of a record, or there is none before it. */
+  /**
+   * True if the position can be committed with the name of a record, or there is none before it.
+   */
   get isNamed(): boolean {
     return this.#isProven || (this.#isExact && this.#last !== undefined);
   }

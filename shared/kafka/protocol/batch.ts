@@ -24,7 +24,8 @@ const LENGTH_END = 12;
 const CODEC_BITS = 0x7;
 const GZIP = 1;
 /**
- * A batch of 1 MB may grow to 1 GB. Producers bound a batch before they compress it, far below this.
+ * A batch of 1 MB may grow to 1 GB. Producers bound a batch before they compress it, far below
+ * this.
  */
 const MOST_INFLATED_BYTES = 64 * 1024 * 1024;
 const LOG_APPEND_TIME = 0x8;

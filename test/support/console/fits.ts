@@ -28,8 +28,8 @@ export interface Window {
 
 /**
  * What is not as meant for a large window: the font is the one that is shipped, rows have one line
- * and look alike, what is short there is whole on hover, and what was sent and answered is open as a
- * whole.
+ * and look alike, what is short there is whole on hover, and what was sent and answered is open as
+ * a whole.
  */
 const UNDRESSED = `document.fonts.ready.then(() => {
   const isLoaded = ({ family, status }) => family.includes('Inter') && status === 'loaded';

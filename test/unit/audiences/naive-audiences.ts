@@ -150,7 +150,9 @@ export function naiveCount(spec: CounterSpec, { tracks }: Facts, nowMs: number):
   }
 }
 
-/** Returns whether uploads make a user a member: the last one that names him, since the last set. */
+/**
+ * Returns whether uploads make a user a member: the last one that names him, since the last set.
+ */
 export function naiveListed(
   { listed }: Facts,
   log: readonly (readonly Incoming[])[],

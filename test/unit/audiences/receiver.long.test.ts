@@ -350,9 +350,9 @@ class Story {
   }
 
   /**
-   * Returns the users of whom two values may be right. What an alias took along is not deleted under
-   * the old id, unless a process that starts knows of the deletion before it reads the alias: then it
-   * does not count under the new id either.
+   * Returns the users of whom two values may be right. What an alias took along is not deleted
+   * under the old id, unless a process that starts knows of the deletion before it reads the alias:
+   * then it does not count under the new id either.
    */
   #uncertain(): Set<string> {
     const reached = new Set<number>();

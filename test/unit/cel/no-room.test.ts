@@ -25,7 +25,9 @@ const message: Message = {
   receivedAt: at,
 };
 
-/** `length` says how large a pattern is: 200 bytes for a character. Its compilations are counted. */
+/**
+ * `length` says how large a pattern is: 200 bytes for a character. Its compilations are counted.
+ */
 const pattern = (length: number, i: number) => `event.matches("^Order|${'x'.repeat(length)}${i}")`;
 
 const filtered = (count: number, length: number, patterns = 1): Destination[] =>

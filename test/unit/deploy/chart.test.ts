@@ -462,7 +462,9 @@ story(
   },
 );
 
-/** What Helm merges by: what only one of two manifests has, it leaves in the pod after a failure. */
+/**
+ * What Helm merges by: what only one of two manifests has, it leaves in the pod after a failure.
+ */
 function mergedBy({ spec: { strategy, template } }: Manifest) {
   const { containers } = template.spec;
   return containers.map(({ name, ...container }: Record<string, object>) => [

@@ -16,7 +16,8 @@ import { seedOf, seedRanges } from '../../support/cases';
 import { aWriteKey } from '../../support/write-key';
 
 /**
- * Thousands of odd requests to ingest, half of them with a valid key. `FUZZ_SEED=<number>` repeats a run.
+ * Thousands of odd requests to ingest, half of them with a valid key. `FUZZ_SEED=<number>` repeats
+ * a run.
  */
 
 /** Fewer would not reach every kind of answer. */

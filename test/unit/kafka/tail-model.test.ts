@@ -8,9 +8,9 @@ import { ModelLog } from './group/model-log';
 import { ended, VirtualTime } from './group/virtual-time';
 
 /**
- * A tail on a model of the brokers, in virtual time, on schedules derived from seeds: its log is cut
- * by an election, a power cut or a restored copy, its topic is made again, brokers are away, and
- * somebody waits for its end.
+ * A tail on a model of the brokers, in virtual time, on schedules derived from seeds: its log is
+ * cut by an election, a power cut or a restored copy, its topic is made again, brokers are away,
+ * and somebody waits for its end.
  */
 
 const SEEDS = seedRanges(cases(400), 100);

@@ -1,6 +1,8 @@
 import { FAULTS, ON_TIME, rowOf } from '../../../tools/docs/clocks';
 
-/** How late a retry of a minute is when clocks are wrong. docs/reference/clocks.md has the tables. */
+/**
+ * How late a retry of a minute is when clocks are wrong. docs/reference/clocks.md has the tables.
+ */
 
 const LATE = /^(on time|\d+ s late)$/;
 const EARLY = /^\d+ s early$/;

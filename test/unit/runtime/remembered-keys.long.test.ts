@@ -90,7 +90,10 @@ function urlOf(name: string) {
   });
 }
 
-/** Each row returns how many entries there were with all, or without a limit would be, and how many remain. */
+/**
+ * Each row returns how many entries there were with all, or without a limit would be, and how many
+ * remain.
+ */
 type Row = [what: string, remain: number, run: () => Promise<number[]> | number[]];
 
 const DELIVERY: Row[] = [

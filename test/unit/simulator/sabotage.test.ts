@@ -67,7 +67,9 @@ async function broken(spec: WorldSpec): Promise<string[]> {
 }
 
 const burst = (count: number) => [{ atMs: 10, count }];
-/** The number of the tier of ten seconds, after `webhooks`, `webhooks.due` and those of 1 s and 3 s. */
+/**
+ * The number of the tier of ten seconds, after `webhooks`, `webhooks.due` and those of 1 s and 3 s.
+ */
 const IN_TEN_SECONDS = 4;
 /** Down for 3 s, with a backlog at its return. */
 const recovering = world([badFrom(0, 3_000, refuses, works(5, 200))], {

@@ -117,7 +117,8 @@ export function measureHostile(
       };
       const of = (name: string, hostile: boolean) =>
         progress.during(name, size.seconds * 1_000, () => phase(hostile));
-      // V8 compiles the second reading at its first use: an hour later that is not a cost for others.
+      // V8 compiles the second reading at its first use: an hour later that is not a cost for
+      // others.
       await of('warm-up', true);
       const phases = [
         await of('clean', false),

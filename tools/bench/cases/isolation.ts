@@ -49,8 +49,9 @@ export interface IsolationSize {
    */
   warmUpSeconds: number;
   /**
-   * of the capacity. At full speed calls share requests, so that 60 % of that rate keeps 85 % of the
-   * cores busy: there each percent more is a wait for everybody, and the figure is the machine's.
+   * of the capacity. At full speed calls share requests, so that 60 % of that rate keeps 85 % of
+   * the cores busy: there each percent more is a wait for everybody, and the figure is the
+   * machine's.
    */
   loadPercent: number;
   /** all services run in one process */
@@ -220,8 +221,8 @@ export function measureIsolation(
     let peer: TlsPeer | undefined;
     if (isInstalled(PYTHON_OPENSSL)) {
       peer = await startTlsPeer({ tickets: TICKETS });
-      // Making a ticket costs the server more than reading one costs Waypost, and a real one has cores
-      // of its own: here it gets what the others leave.
+      // Making a ticket costs the server more than reading one costs Waypost, and a real one has
+      // cores of its own: here it gets what the others leave.
       setPriority(peer.pid, constants.priority.PRIORITY_LOW);
       troubles.push({ hanging: size.hostile, as: 'tickets' });
     } else {

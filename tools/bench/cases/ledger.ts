@@ -14,8 +14,8 @@ import { type Row } from '../rows';
 import { type Bench, withSystem } from '../setup';
 
 /**
- * Counts what one call costs at 50 calls a second and at full speed, and what a second without calls
- * costs: requests to Kafka, wake-ups, system calls, JSON, bytes.
+ * Counts what one call costs at 50 calls a second and at full speed, and what a second without
+ * calls costs: requests to Kafka, wake-ups, system calls, JSON, bytes.
  */
 
 export interface LedgerSize {

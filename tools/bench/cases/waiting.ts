@@ -23,8 +23,8 @@ import { Lateness, type LatenessFigure } from './lateness';
 /** Time for the records that fell due last. */
 const AFTER_MS = 5_000;
 /**
- * A record that falls due so shortly before retry stops is late because of it: it belongs to the new
- * phase.
+ * A record that falls due so shortly before retry stops is late because of it: it belongs to the
+ * new phase.
  */
 const CHANGED_MS = 1_000;
 /** A guess, for the progress line. */

@@ -5,9 +5,9 @@ import { GCProfiler, getHeapStatistics } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded into a service by NODE_OPTIONS: counts what its main thread does, for the ledger. It writes
- * its counts to a file at each SIGUSR2. It counts at the edges of the process, so that the code of
- * the service does not know of it.
+ * Loaded into a service by NODE_OPTIONS: counts what its main thread does, for the ledger. It
+ * writes its counts to a file at each SIGUSR2. It counts at the edges of the process, so that the
+ * code of the service does not know of it.
  */
 
 /** This file, for `--require`. */

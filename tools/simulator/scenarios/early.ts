@@ -3,9 +3,9 @@ import { play, type Finding, type Options, type Scenario } from '../scenario';
 import { type Ended, type WorldSpec } from '../world';
 
 /**
- * A hundred thousand deliveries wait for an endpoint that comes back. They follow within a minute if
- * it takes them, also where the process gets the CPU only now and then, and lanes send few of them to
- * tiers again.
+ * A hundred thousand deliveries wait for an endpoint that comes back. They follow within a minute
+ * if it takes them, also where the process gets the CPU only now and then, and lanes send few of
+ * them to tiers again.
  */
 
 const BACK_MS = 300_000;

@@ -12,8 +12,8 @@ import { identify } from '../engine-under-test';
 import { PRO, processorUnderTest, SYNC_MS } from '../processor-under-test';
 
 /**
- * A process that is frozen while it writes to the changelog, and goes on after another one has taken
- * the partition over.
+ * A process that is frozen while it writes to the changelog, and goes on after another one has
+ * taken the partition over.
  */
 
 const EVENTS = 'profiles.events';

@@ -15,8 +15,8 @@ import { aDestination } from '../../../support/factories';
 import { recordingProducer } from '../../../support/fakes';
 
 /**
- * A process that decides is frozen for longer than its lease, and another one takes over; and an alert
- * that Kafka refuses.
+ * A process that decides is frozen for longer than its lease, and another one takes over; and an
+ * alert that Kafka refuses.
  */
 
 let database: Database;

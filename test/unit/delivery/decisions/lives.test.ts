@@ -22,8 +22,8 @@ import { blockNamed } from '../../../support/doc-blocks';
 import { aDelivery } from '../../../support/factories';
 
 /**
- * Whole lives of deliveries that fail at every attempt, through the real decisions and records, with
- * tiers that return them on time. docs/reference/schedule.md has the same table.
+ * Whole lives of deliveries that fail at every attempt, through the real decisions and records,
+ * with tiers that return them on time. docs/reference/schedule.md has the same table.
  */
 
 const START = 1_700_000_000_000;

@@ -14,8 +14,9 @@ import { ended, VirtualTime } from './virtual-time';
 
 /**
  * Simulates a group of processes that join and leave on a schedule derived from a seed: the real
- * consumer and assignor, on models of the brokers and the coordinator, in virtual time. Logs are cut
- * and topics made again, coordinators become unreachable, look-ups are slow, and clocks are set.
+ * consumer and assignor, on models of the brokers and the coordinator, in virtual time. Logs are
+ * cut and topics made again, coordinators become unreachable, look-ups are slow, and clocks are
+ * set.
  */
 
 export interface Options {

@@ -14,7 +14,9 @@ import { type Coordinator } from './coordinator';
 import { type ModelLog } from './model-log';
 import { type VirtualTime } from './virtual-time';
 
-/** Models the brokers as one process reaches them: one broker leads all, and coordinates the group. */
+/**
+ * Models the brokers as one process reaches them: one broker leads all, and coordinates the group.
+ */
 
 export interface World {
   time: VirtualTime;
