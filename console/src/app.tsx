@@ -56,6 +56,8 @@ const THEME = {
         // Locking the page's scrolling would need an inline style, which the CSP refuses.
         lockScroll: false,
         closeButtonProps: { 'aria-label': text.ui.ui.close },
+        // Otherwise a screen reader takes it for a second header of the page.
+        attributes: { header: { role: 'presentation' } },
       },
     }),
   },

@@ -182,7 +182,7 @@ describe('where nothing is yet', () => {
         await page.setViewportSize({ width: 1_280, height: 800 });
         await page.goto(`${stage.system.controlUrl}${path}`);
         await page.getByText(says).waitFor();
-        const curl = page.getByRole('region', { name: 'code for curl' });
+        const curl = page.getByRole('group', { name: 'code for curl' });
         expect(await curl.textContent()).toContain(
           `curl ${stage.system.ingestUrl}/v1/track -u '${writeKey}:'`,
         );

@@ -215,7 +215,7 @@ story(
     await page.getByRole('link', { name: 'Go on anyway' }).waitFor();
     const [refusedTest] = stage.sink.received('/first');
     expect(libraryAccepts(secret, refusedTest!)).toBe(true);
-    const sent = await page.getByRole('region', { name: 'request headers' }).textContent();
+    const sent = await page.getByRole('group', { name: 'request headers' }).textContent();
     const { headers } = stage.sink.received('/first').at(-1)!;
     for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) {
       expect(sent).toContain(`${name}: ${String(headers[name])}`);
@@ -269,7 +269,7 @@ story(
     await page.getByText('Waiting for the first event').waitFor();
 
     // Send what the page's code sends, to its address.
-    const code = (await page.getByRole('region', { name: 'code for curl' }).textContent())!;
+    const code = (await page.getByRole('group', { name: 'code for curl' }).textContent())!;
     const [, ingest, key] = /curl (\S+)\/v1\/track -u '(\w+):'/.exec(code)!;
     expect(ingest).toBe(stage.system.ingestUrl);
     // Until the router knows the destination, it routes no call there.
@@ -567,7 +567,7 @@ story(
     await page.waitForURL(new RegExp(`panel=${upper}`));
     await page.keyboard.press('ArrowDown');
     await page.waitForURL(new RegExp(`panel=${lower}`));
-    await panel.getByRole('region', { name: 'body', exact: true }).waitFor();
+    await panel.getByRole('group', { name: 'body', exact: true }).waitFor();
     expect(await tab.evaluate(FOCUSED)).toBe(lower);
     await isGood();
     await page.keyboard.press('Escape');
@@ -1011,7 +1011,7 @@ story(
     await eventually(async () => expect(await page.getByLabel('Method').isDisabled()).toBe(true));
     await page.getByRole('button', { name: 'Preview with an event' }).click();
     await page
-      .getByRole('region', { name: 'previewed body' })
+      .getByRole('group', { name: 'previewed body' })
       .getByText('"track"')
       .first()
       .waitFor();
@@ -1179,7 +1179,7 @@ story(
     await page.getByRole('button', { name: 'Create a source for pages' }).click();
     await page.getByRole('heading', { name: 'Web shop (pages)' }).waitFor();
     await page.getByText('Browser', { exact: true }).click();
-    await page.getByRole('region', { name: 'code for Browser' }).waitFor();
+    await page.getByRole('group', { name: 'code for Browser' }).waitFor();
     await warning.waitFor({ state: 'detached' });
     const { body: made } = await stage.system.control('GET', `/sources/${sourceIn(page.url())}`);
     expect(made).toMatchObject({ name: 'Web shop (pages)', trust: 'browser' });

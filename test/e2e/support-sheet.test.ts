@@ -421,7 +421,7 @@ const SHEET: Record<string, Question> = {
         clicks++;
         await activate(page, page.getByRole('link', { name: /^track: Order Shipped/ }));
       }
-      const body = page.getByRole('region', { name: 'body', exact: true });
+      const body = page.getByRole('group', { name: 'body', exact: true });
       await body.waitFor();
       const answer = await page.locator('details', { hasText: 'no such shop' }).count();
       const status = await page.getByText('HTTP 422').count();

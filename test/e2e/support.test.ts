@@ -211,7 +211,7 @@ describe('in the console', () => {
           .getByText('The endpoint rejected it. It is not retried')
           .waitFor();
         await page
-          .getByRole('region', { name: 'body', exact: true })
+          .getByRole('group', { name: 'body', exact: true })
           .getByText(`"${ORDER}"`)
           .waitFor();
         expect(clicks).toBeLessThanOrEqual(3);

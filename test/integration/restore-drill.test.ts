@@ -14,7 +14,7 @@ import { aCall } from '../support/factories';
  * in its copy, and history that `attempts` still has comes back.
  *
  * Between the two moments a destination is deleted, a token revoked, a URL switched off by a 410
- * and a user deleted.
+ * and a user deleted; after the restore the user is deleted again.
  */
 
 type Moment = 'early' | 'late';
@@ -167,6 +167,10 @@ async function prepare(): Promise<Scene> {
     }
   }, RECOVERED);
   await arrived(EARLY);
+  await eventually(
+    async () => expect(await valueOf(first, trait.id, 'kim')).toBeGreaterThan(0),
+    RECOVERED,
+  );
   await eventually(async () => {
     expect(await historyOf(first, 'kim')).toEqual(expect.arrayContaining(EARLY));
   }, RECOVERED);
@@ -259,5 +263,9 @@ test.each(process.env.CASES === 'all' ? ALL : EACH_ONCE)(
       }, RECOVERED);
     }
     expect((await deletedOf(restored)).length > 0).toBe(moments.history === 'early');
+    // The profiles are of the late moment.
+    expect(await valueOf(restored, scene.trait, 'kim')).toBeUndefined();
+    await restored.control('POST', '/deletions', { userIds: ['kim'] });
+    await eventually(async () => expect(await deletedOf(restored)).toEqual([]), RECOVERED);
   },
 );

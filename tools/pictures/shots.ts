@@ -169,7 +169,7 @@ async function showPreview(page: Page, open: Open, { sources }: Known): Promise<
   await openSection(page, 'Request');
   await page.getByLabel('Body', { exact: true }).selectOption('slack');
   await page.getByRole('button', { name: 'Preview with an event' }).click();
-  const body = page.getByRole('region', { name: 'previewed body' });
+  const body = page.getByRole('group', { name: 'previewed body' });
   await body.getByText('"blocks"').waitFor();
   const from = page.getByLabel('Body', { exact: true });
   await shoot(page, 'request-preview', { height: 1_000, from });

@@ -76,7 +76,11 @@ export function TestResult({ test: { data, error }, webhooks, isSigned }: Result
             ))}
           </Alert>
           {result.attempt && (
-            <AttemptView isTest attempt={named(result.attempt, webhooks)} heading={words.test} />
+            <AttemptView
+              isTest
+              attempt={named(result.attempt, webhooks)}
+              heading={words.sentTest}
+            />
           )}
         </Stack>
       )}

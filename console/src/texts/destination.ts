@@ -269,7 +269,7 @@ export const destination = {
     sendTask: 'send the test',
     testDelivered: 'Test delivered',
     testFailed: 'Test failed',
-    test: 'Test',
+    sentTest: 'What was sent',
     someFailed: 'Messages count as delivered, and Waypost does not retry the URLs that failed.',
   },
   testAdvice: {

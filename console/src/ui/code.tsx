@@ -10,7 +10,7 @@ const words = text.ui.code;
 export function Code({ text, label }: { text: string; label: string }) {
   return (
     <div className="code">
-      <pre tabIndex={0} role="region" aria-label={label}>
+      <pre tabIndex={0} role="group" aria-label={label}>
         {text}
       </pre>
       <Copy text={text} label={words.copy(label)} />

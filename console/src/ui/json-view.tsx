@@ -16,7 +16,7 @@ const LONG = 50;
 export function JsonView({ value, label }: { value: unknown; label: string }) {
   return (
     <div className="code">
-      <div className="json" tabIndex={0} role="region" aria-label={label}>
+      <div className="json" tabIndex={0} role="group" aria-label={label}>
         <Value of={value} depth={0} end="" />
       </div>
       <Copy text={json(value)} label={words.copy(label)} />

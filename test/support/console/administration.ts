@@ -38,11 +38,11 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     await page.getByRole('button', { name: 'New token' }).click();
     await page.getByLabel('Token name').fill('Robot');
     await page.getByRole('button', { name: 'Create token' }).click();
-    const token = (await page.getByRole('region', { name: 'new token' }).textContent())!.trim();
+    const token = (await page.getByRole('group', { name: 'new token' }).textContent())!.trim();
     expect(await may(token)).toBe('read_only');
     await isGood();
     await page.getByRole('button', { name: 'Done, I copied it' }).click();
-    await page.getByRole('region', { name: 'new token' }).waitFor({ state: 'detached' });
+    await page.getByRole('group', { name: 'new token' }).waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(token);
 
     await page.getByLabel('Role of Robot').selectOption('operator');
@@ -76,7 +76,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Overlap').fill('1h');
     await dialog.getByRole('button', { name: 'Rotate', exact: true }).click();
-    const secret = (await dialog.getByRole('region', { name: 'new secret' }).textContent())!.trim();
+    const secret = (await dialog.getByRole('group', { name: 'new secret' }).textContent())!.trim();
     // The secret cannot be shown again, so Escape does not close the dialog.
     await page.keyboard.press('Escape');
     await dialog.getByText('Shown only once').waitFor();
@@ -110,7 +110,7 @@ export const administration: Record<string, (scene: Scene) => Promise<void>> = {
       await page.getByRole('link', { name: 'Code', exact: true }).click();
       expect(
         await page
-          .getByRole('region', { name: /^code for/ })
+          .getByRole('group', { name: /^code for/ })
           .first()
           .textContent(),
       ).toContain(source.writeKey);

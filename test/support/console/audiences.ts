@@ -49,7 +49,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
       await page.keyboard.press('Tab');
       await page.keyboard.press('Tab');
       await page.keyboard.type('pro');
-      const text = page.getByRole('region', { name: 'condition in CEL', exact: true });
+      const text = page.getByRole('group', { name: 'condition in CEL', exact: true });
       await eventually(async () =>
         expect(await text.textContent()).toBe('has(user.traits.plan) && user.traits.plan == "pro"'),
       );
@@ -201,7 +201,7 @@ export const audiences: Record<string, (scene: Scene) => Promise<void>> = {
     await page
       .locator('input[type=file]')
       .setInputFiles(file('user_id,email\nfay,fay@example.com\n'));
-    const first = page.getByRole('region', { name: 'first lines', exact: true });
+    const first = page.getByRole('group', { name: 'first lines', exact: true });
     await first.getByText('fay').waitFor();
     expect((await first.textContent())!.trim()).toBe('"fay"');
     await upload('dan\n{"user":"eve"}\n');

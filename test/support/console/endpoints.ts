@@ -40,10 +40,10 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
       await openSection(page, 'Request');
       await page.getByLabel('Body', { exact: true }).selectOption('slack');
       await page.getByRole('button', { name: 'Preview with an event' }).click();
-      const body = page.getByRole('region', { name: 'previewed body' });
+      const body = page.getByRole('group', { name: 'previewed body' });
       await body.getByText('"Cart Previewed"').first().waitFor();
       await page
-        .getByRole('region', { name: 'previewed request' })
+        .getByRole('group', { name: 'previewed request' })
         .getByText('authorization: ***')
         .waitFor();
       await isGoodEverywhere();
@@ -135,13 +135,13 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
 
       await openSection(page, 'Signatures');
       await page
-        .getByRole('region', { name: 'public key', exact: true })
+        .getByRole('group', { name: 'public key', exact: true })
         .getByText('whpk_')
         .waitFor();
       await page.getByRole('button', { name: 'Rotate the Ed25519 key' }).click();
       const dialog = page.getByRole('dialog', { name: 'Rotate the Ed25519 key?' });
       await dialog.getByRole('button', { name: 'Rotate the Ed25519 key' }).click();
-      await page.getByRole('region', { name: 'public key 2' }).getByText('whpk_').waitFor();
+      await page.getByRole('group', { name: 'public key 2' }).getByText('whpk_').waitFor();
       // A rotated key does not conflict with the form.
       await page.getByLabel('Rate limit').fill('5');
       await save.click();
