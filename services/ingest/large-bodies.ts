@@ -43,8 +43,7 @@ export class LargeBodies {
   /**
    * @param work begins when all before it have ended
    * @returns the result of the work; `overloaded` if the body has waited too long, or if the
-   * owner's
-   *   share of memory is used up
+   *   owner's share of memory is used up
    */
   async work<T>(
     { shares, share }: BodyOwner,

@@ -270,8 +270,7 @@ const filters = new Kept<Destination, Expression | Mistake>(({ filter = 'true' }
  * are created on first use.
  * @param mostFilters how many may be evaluated; they share the work limit of one message
  * @param onCostly called for each filter that takes half of a message's work limit, or all of its
- * own,
- *   its compilation included, if it is compiled for this message. Absent: for a process that
+ *   own, its compilation included, if it is compiled for this message. Absent: for a process that
  *   evaluates now and then, without a price of compilation, since its memory is not the router's
  */
 export function filtersOf(message: Message, mostFilters = 1, onCostly?: OnCostly): FilterMatcher {

@@ -86,8 +86,7 @@ export class DirectReader {
   /**
    * Returns the number of partitions of topics that exist, by their names.
    * @throws AppError `kafka_unavailable` if one is not known within this time; `cannot_start` if
-   * this
-   *   user may not see one
+   *   this user may not see one
    */
   async partitionCounts(topics: readonly string[], withinMs: number): Promise<Map<string, number>> {
     const until = performance.now() + withinMs;

@@ -64,8 +64,7 @@ export class DeletedUsers {
 
   /**
    * @param appendedAt when Kafka appended its record to `deletions`, ms since 1970: the others
-   * expire
-   *   by it, since `at` is what a writer says. Default: it is not read there yet
+   *   expire by it, since `at` is what a writer says. Default: it is not read there yet
    */
   add({ userId, anonymousId, at, sources }: DeletionRecord, appendedAt = Infinity): void {
     const byId = userId === undefined ? this.#byVisitor : this.#byUser;

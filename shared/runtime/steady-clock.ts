@@ -16,8 +16,7 @@ export class SteadyClock {
   /**
    * @param monotonicMs stands still while the machine sleeps
    * @param upMs time since the machine started, sleep included; costly to read, and may be as
-   * coarse
-   *   as a second
+   *   coarse as a second
    * @param wallMs cheap to read: it jumps when the machine wakes, and tells when to look
    */
   constructor(

@@ -160,14 +160,13 @@ async function untilHeld(connection: Connection): Promise<Delivery[]> {
   for (let i = 0; i < MANY; i++) await connection.send();
   const open = await waiting(connection, MANY);
   const held = open.filter(({ reason }) => reason === 'circuit_open');
-  expect(held.length).toBeGreaterThan(0);
+  expect(held.length).toBeGreaterThan(1);
   return held;
 }
 
 /**
- * Waits until deliveries are delivered, and expects that what waited came back by a probe or by a
- * recovery. On a busy machine a probe fails just before the endpoint answers again, or a tier ends:
- * what comes back by its tier has no mark.
+ * Waits until deliveries are delivered, and expects that a recovery brought some back. On a busy
+ * machine others come back by a probe, or by their tier, without a mark.
  */
 async function cameEarly(deliveries: readonly Delivery[], destination: string): Promise<void> {
   const ids = deliveries.map(({ id }) => id);

@@ -188,7 +188,7 @@ test('a killed retry process loses no delivery, and delivery drops repeated ones
   );
 }, 300_000);
 
-/** No setting names its delay. */
+/** `WAYPOST_RETRY_DELAYS` does not name it. One test creates it, and the next deletes it. */
 const OTHER_TIER = tierTopic(7_000);
 
 test('retry reads a tier that is created while it runs', async () => {

@@ -19,8 +19,8 @@ export interface Tab {
    */
   evaluate(expression: string): Promise<unknown>;
   /**
-   * Returns accessibility violations, one a line. @param rule limits the check to one rule
-   * of axe
+   * Returns accessibility violations, one a line.
+   * @param rule limits the check to one rule of axe
    */
   barriers(rule?: string): Promise<string[]>;
   close(): Promise<void>;

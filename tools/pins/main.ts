@@ -10,12 +10,13 @@ import { jarList, withKafka } from './jars';
 /**
  * Keeps the versions that are pinned outside package-lock.json:
  *
- * node dist/tools/pins/main.js images            writes the digest that each tag has now (needs
- * docker)
- * node dist/tools/pins/main.js images --check    pulls each image by its digest, and fails if one
- * has none or does not pull
- * node dist/tools/pins/main.js jars [VERSION]    writes the list of the broker's jars from pom.xml;
- * with VERSION, first puts that version of Kafka into it (needs Maven)
+ *     node dist/tools/pins/main.js images            writes the digest that each tag has now (needs
+ *                                                    docker)
+ *     node dist/tools/pins/main.js images --check    pulls each image by its digest, and fails if
+ *                                                    one has none or does not pull
+ *     node dist/tools/pins/main.js jars [VERSION]    writes the list of the broker's jars from
+ *                                                    pom.xml; with VERSION, first puts that version
+ *                                                    of Kafka into it (needs Maven)
  */
 
 const FILES = [

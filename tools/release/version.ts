@@ -17,8 +17,8 @@ import {
  * upgrade notes its name:
  *
  *     node dist/tools/release/version.js 0.2.0
- * node dist/tools/release/version.js --check 0.2.0   fails unless every file names this version and
- * both pages have its section
+ *     node dist/tools/release/version.js --check 0.2.0   fails unless every file names this version
+ *                                                        and both pages have its section
  */
 
 const USAGE = 'Usage: node dist/tools/release/version.js [--check] <version>, such as 0.2.0';

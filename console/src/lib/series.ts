@@ -148,8 +148,9 @@ export function timeTicks(keys: readonly string[], stepSeconds: number): TimeTic
   });
   return ticks.map(({ at, i }, t) => {
     const previous = ticks[t - 1];
-    const before = previous ? (local[previous.i] ?? 0) : (local[i] ?? 0) - stepSeconds;
-    const isNewDay = nth(i, DAY_SECONDS) !== Math.floor(before / DAY_SECONDS);
+    // The first tick is compared with the step before it.
+    const earlier = previous ? (local[previous.i] ?? 0) : (local[i] ?? 0) - stepSeconds;
+    const isNewDay = nth(i, DAY_SECONDS) !== Math.floor(earlier / DAY_SECONDS);
     return { at, label: stepLabel(at, isNewDay || seconds >= DAY_SECONDS ? DAY_SECONDS : 0) };
   });
 }

@@ -45,8 +45,8 @@ export class Checkpoints {
   /**
    * Call between two steps.
    * @returns the next checkpoint when one is due (`at` in ms since 1970), or the users to write
-   * again;
-   *   `cut`: the store is no copy of the changelog; `overtaken`: another process has a later term
+   *   again; `cut`: the store is no copy of the changelog; `overtaken`: another process has a later
+   *   term
    */
   async next(): Promise<
     { checkpoint: Checkpoint } | { rewrite: ReadonlySet<string> } | 'cut' | 'overtaken' | undefined

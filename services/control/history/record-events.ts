@@ -29,7 +29,8 @@ import { timeOf } from '../../../shared/model/time';
  * Writes events of `attempts` in batches.
  *
  * The effect of an event is computed here, from the current row (delivery-row.ts), and not in SQL:
- * events come again after every crash, and must not change anything twice. Most deliveries have one
+ * events come again after every crash, and must not change anything twice (but for ends without a
+ * row, below). Most deliveries have one
  * event: COPY adds them without a look at the table, and takes all of them or none. If one exists
  * already, the batch is repeated with a look at each row.
  */
@@ -37,7 +38,7 @@ import { timeOf } from '../../../shared/model/time';
 /** Rows updated in each partition that was written to, by its name. */
 export type Touched = Map<string, number>;
 
-/** Returns whether an event may be written. Of others only the end `cancelled` counts. */
+/** Returns whether an event may be written. Of those that may not, only `cancelled` counts. */
 export type Admit = (event: DeliveryEvent) => boolean;
 
 /** What a transaction did, which holds once it is committed. */
@@ -63,7 +64,7 @@ export async function recordEvents(
       continue;
     }
     if (!admit(event)) {
-      if (event.kind === 'cancelled') cancelled.push(event);
+      if (event.kind === 'cancelled' && event.replay === 0) cancelled.push(event);
       continue;
     }
     const known = byDelivery.get(event.delivery);
@@ -79,7 +80,9 @@ export async function recordEvents(
       const name = partOf([...parts, ...made], at)?.name ?? '';
       touched.set(name, (touched.get(name) ?? 0) + 1);
     }
-    // What waited when its user was deleted has no row, and counts nevertheless.
+    // Delivery cancels what waited after its row went with the user: no row counts this end, or
+    // tells that it was counted. If a crash repeats the event, it counts twice. A replay has counted
+    // an end before.
     for (const event of cancelled) fold(undefined, [event], counts);
     await addCounts(transaction, counts);
     await turnCircuits(transaction, circuits);

@@ -118,7 +118,7 @@ export const deliveryMetrics = {
   ),
   cancelled: countersByReason(
     'waypost.deliveries.cancelled',
-    'Deliveries that ended without being delivered or given up, by the reason.',
+    'Deliveries that were cancelled, by the reason.',
     CANCEL_REASONS,
   ),
   first: durations.of({ attempt: 'first' }),

@@ -126,7 +126,8 @@ export class Brokers {
   }
 
   /**
-   * Returns the id of the broker that coordinates a group. @throws KafkaError; without an answer
+   * Returns the id of the broker that coordinates a group.
+   * @throws KafkaError; without an answer
    */
   async coordinatorOf(groupId: string): Promise<number> {
     const answer = await this.#askAny(FIND_COORDINATOR, (to) => writeFindCoordinator(to, groupId));

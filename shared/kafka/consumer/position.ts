@@ -29,8 +29,7 @@ export class Position {
   /**
    * @param next the first offset to read
    * @param last the newest record that was read, also by an earlier owner; it may lie behind
-   * `next`,
-   *   if older records are read again
+   *   `next`, if older records are read again
    */
   constructor(next: number, last?: RecordName) {
     this.#next = next;

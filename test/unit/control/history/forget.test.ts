@@ -87,6 +87,9 @@ test('what waited when its user was deleted counts as cancelled, and has no row'
       destination: 'dst_forgotten',
       reason: 'user_deleted',
     }),
+    ...[{ replay: 1 }, { test: true as const }].map((over, i) =>
+      aCancellation({ delivery: `dlv_other_${i}`, destination: 'dst_forgotten', ...over }),
+    ),
   ];
   const noneAdmitted = () => Promise.resolve(() => false);
   await storeEvents(database, events, undefined, noneAdmitted);
