@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
 import { SERVICES, type ServiceName } from '../../bin/service-list';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { type DeliveryEvent } from '../../shared/model/attempt-events';
 import { type Tail } from '../../shared/kafka/port';
 import { ATTEMPTS, WEBHOOKS } from '../../shared/kafka/topics';
@@ -10,8 +12,15 @@ import { openTopics, type Topics } from '../support/topics';
 
 /**
  * Rolling restarts and scaling under load, with endpoints that hang or are slow, and clients that
- * send every call twice: clients and receivers see no fault.
+ * send every call twice: clients and receivers see no fault. `OTHER_BUILD` is the folder of another
+ * build of the same format, for upgrades and rollbacks.
  */
+
+const OTHER_BUILD = resolve(process.env.OTHER_BUILD ?? ROOT);
+/** Those that keep nothing in a folder; one of them is enough where both builds are the same. */
+const OF_OTHER_BUILD: readonly ServiceName[] = process.env.OTHER_BUILD
+  ? ['ingest', 'router', 'delivery', 'retry']
+  : ['router'];
 
 const SLOW_MS = 4_900;
 /**
@@ -58,9 +67,9 @@ afterAll(async () => {
   await rig.close();
 });
 
-async function start(name: ServiceName): ReturnType<typeof startBeside> {
+async function start(name: ServiceName, build?: string): ReturnType<typeof startBeside> {
   // Partition assignments are logged at this level.
-  const service = await startBeside(rig.system, name, { WAYPOST_LOG_LEVEL: 'info' });
+  const service = await startBeside(rig.system, name, { WAYPOST_LOG_LEVEL: 'info' }, build);
   beside.add(service);
   return service;
 }
@@ -117,6 +126,15 @@ test('a restart of one service after another is invisible to clients and receive
   await rig.caughtUp();
   await expectNoFaultSeen();
   expect(rig.system.output()).not.toMatch(/service\.(failed|stop_overdue|stop_failed)/);
+}, 600_000);
+
+test('a process of another build joins its service and leaves it, invisible outside', async () => {
+  for (const name of OF_OTHER_BUILD) {
+    const other = await step(`${name} of the other build`, () => start(name, OTHER_BUILD));
+    await step(`${name} without it`, () => stop(other));
+  }
+  await rig.caughtUp();
+  await expectNoFaultSeen();
 }, 600_000);
 
 test('scaling delivery from one process to three and back is invisible outside', async () => {

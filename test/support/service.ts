@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { type ServiceName } from '../../bin/service-list';
+import { ROOT } from '../../shared/runtime/repo-root';
 import { eventually, Final } from './eventually';
 import { freePorts } from './free-port';
 import { startSupervised, type Supervised } from './supervised';
@@ -28,13 +30,15 @@ const STOP_MS = 60_000;
  * Starts a service and waits until it is ready.
  * @param env must set the health port
  * @param within a command that runs its arguments (memory-limit.ts)
+ * @param build the folder of the build that it is of
  */
 export async function startService(
   name: ServiceName,
   env: Record<string, string>,
   within: readonly string[] = [],
+  build = ROOT,
 ): Promise<Service> {
-  const entry = `dist/services/${name}/main.js`;
+  const entry = join(build, 'dist/services', name, 'main.js');
   const [command, ...args] = [...within, process.execPath, '--enable-source-maps', entry];
   const supervised = startSupervised(command, args, env);
   const port = healthPortOf(env, name);
@@ -72,14 +76,16 @@ export async function startService(
 /**
  * Starts one more process of a system's service, on other ports. The system's settings must hold
  * its secret key.
+ * @param build the folder of the build that it is of
  */
 export async function startBeside(
   { env }: System,
   name: ServiceName,
   more: Record<string, string> = {},
+  build = ROOT,
 ): Promise<Service & { port: number; healthPort: string }> {
   const [port, healthPort] = await freePorts(2);
-  const service = await startService(name, {
+  const own = {
     ...env,
     ...more,
     // As `npm start` sets them.
@@ -87,6 +93,7 @@ export async function startBeside(
     WAYPOST_ALLOWED_NETWORKS: '127.0.0.0/8',
     WAYPOST_INGEST_PORT: String(port),
     [`WAYPOST_${name.toUpperCase()}_HEALTH_PORT`]: String(healthPort),
-  });
+  };
+  const service = await startService(name, own, [], build);
   return { ...service, port: port!, healthPort: String(healthPort) };
 }
