@@ -3,6 +3,7 @@ import { decodeDelivery, type Delivery } from '../../shared/model/delivery';
 import { TOO_LARGE } from '../../shared/model/reasons';
 import { type RecoveredReason } from '../../shared/model/recall';
 import { createStepDedup } from '../../shared/model/dedup-window';
+import { sendFirst } from '../../shared/kafka/send-each';
 import { unreadableLetter } from '../../shared/render/unreadable';
 import { isRefused, isWithdrawn, messageOf, newerFormat } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
@@ -284,27 +285,25 @@ export class Deliverer {
     const dead: Disposition = { kind: 'dead', reason: TOO_LARGE };
     const { record, delivery } = inHand;
     const records = refusedRecords(inHand, refused, this.#nowMs());
-    this.#append(records)
-      .catch((error: unknown) => {
-        if (!isRefused(error)) throw error;
-        return this.#append(records.filter(({ topic }) => topic !== ATTEMPTS));
-      })
-      .catch((error: unknown) => this.#lose(error, record, delivery.id))
-      .then(
-        () => this.#recorded(inHand, dead),
-        // The producer stops: the record stays open.
-        () => undefined,
-      );
+    const withoutEvent = records.filter(({ topic }) => topic !== ATTEMPTS);
+    this.#appendEnd(record, delivery.id, [records, withoutEvent]).then(
+      () => this.#recorded(inHand, dead),
+      // The producer stops: the record stays open.
+      () => undefined,
+    );
   }
 
   /**
-   * Tells of a delivery whose dead letter Kafka refuses for good, even without a body: its record
-   * would hold up its partition for ever.
-   * @throws another error
+   * Writes the end of a delivery in the first form that Kafka takes. If it refuses all of them, only
+   * the log tells of it: the record would hold up its partition for ever.
+   * @throws if the producer stops
    */
-  #lose(error: unknown, record: OpenRecord, delivery: string | undefined): void {
-    if (!isRefused(error)) throw error;
-    const { topic, partition, offset } = record;
+  async #appendEnd(
+    { topic, partition, offset }: OpenRecord,
+    delivery: string | undefined,
+    forms: readonly OutRecord[][],
+  ): Promise<void> {
+    if (await sendFirst({ send: (records) => this.#append(records) }, forms)) return;
     this.options.log.error({ topic, partition, offset, delivery }, 'delivery.lost');
   }
 
@@ -337,17 +336,11 @@ export class Deliverer {
     };
     const letter = unreadableLetter(copy, why);
     const withoutBody = { ...letter, value: '' };
-    this.#append([letter])
-      .catch((error: unknown) => {
-        if (!isRefused(error)) throw error;
-        return this.#append([withoutBody]);
-      })
-      .catch((error: unknown) => this.#lose(error, record, headers.delivery))
-      .then(
-        () => record.done(),
-        // The producer stops: the record stays open.
-        () => undefined,
-      );
+    this.#appendEnd(record, headers.delivery, [[letter], [withoutBody]]).then(
+      () => record.done(),
+      // The producer stops: the record stays open.
+      () => undefined,
+    );
   }
 
   /** Forgets the steps from an offset on, so that they are taken if they come again. */

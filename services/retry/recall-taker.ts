@@ -1,7 +1,7 @@
 import { type BatchProducer, type InRecord, type OutRecord } from '../../shared/kafka/port';
 import { attemptsRecord, DUE, recallRecord } from '../../shared/kafka/topics';
 import { recalledHeaders, recallEvent, stepHash, takenNote } from '../../shared/model/recall';
-import { isRefused } from '../../shared/runtime/errors';
+import { sendFirst } from '../../shared/kafka/send-each';
 import { type KnownRecall, type RecallLog } from './recall-log';
 import { countRecalled } from './telemetry';
 
@@ -110,14 +110,8 @@ export class RecallTaker {
    * @returns false if Kafka refuses it for good
    * @throws if the producer stops
    */
-  async #write(record: OutRecord): Promise<boolean> {
-    try {
-      await this.deps.producer.send([record]);
-      return true;
-    } catch (error) {
-      if (!isRefused(error)) throw error;
-      return false;
-    }
+  #write(record: OutRecord): Promise<boolean> {
+    return sendFirst(this.deps.producer, [[record]]);
   }
 
   #hold(chosen: readonly Chosen[]): void {

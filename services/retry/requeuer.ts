@@ -11,6 +11,7 @@ import { ATTEMPTS, clockNote, DUE, tierDelayMs } from '../../shared/kafka/topics
 import { decodeDelivery, isTime } from '../../shared/model/delivery';
 import { tooLargeRecords } from '../../shared/render/too-large';
 import { unreadableLetter } from '../../shared/render/unreadable';
+import { sendFirst } from '../../shared/kafka/send-each';
 import { isRefused } from '../../shared/runtime/errors';
 import { Backpressure } from '../../shared/runtime/load-limits';
 import { type Log } from '../../shared/telemetry/log';
@@ -191,24 +192,19 @@ export class Requeuer {
    */
   #endRefused(record: OpenRecord, copy: Copy): void {
     const { producer, clock, log } = this.options;
-    const ended = () => {
-      countRefused();
-      this.#finish(record);
-    };
     const records = endOf(record, copy, clock.now());
-    producer
-      .send(records)
-      .catch((error: unknown) => {
-        if (!isRefused(error)) throw error;
-        return producer.send(records.filter(({ topic }) => topic !== ATTEMPTS));
-      })
-      .then(ended, (error: unknown) => {
-        if (!isRefused(error)) return;
+    const withoutEvent = records.filter(({ topic }) => topic !== ATTEMPTS);
+    sendFirst(producer, [records, withoutEvent]).then(
+      (isTaken) => {
         const { topic, partition, offset } = record;
         const { delivery } = copy.headers;
-        log.error({ topic, partition, offset, delivery }, 'delivery.lost');
-        ended();
-      });
+        if (!isTaken) log.error({ topic, partition, offset, delivery }, 'delivery.lost');
+        countRefused();
+        this.#finish(record);
+      },
+      // The stopping producer refuses: it stays in its tier.
+      () => undefined,
+    );
   }
 
   #finish(record: OpenRecord): void {

@@ -12,7 +12,7 @@ import {
   type Restart,
   type DispatchResult,
 } from '../../shared/kafka/port';
-import { allSent } from '../../shared/kafka/send-each';
+import { allSent, sendFirst } from '../../shared/kafka/send-each';
 import { type Log } from '../../shared/telemetry/log';
 import {
   decide,
@@ -359,14 +359,10 @@ export class Router {
   /** Writes it without its text if Kafka refuses that, and not at all if it refuses both. */
   async #writeRejection(record: OpenRecord, what: SetAside, reason: string): Promise<void> {
     const { producer, now, log } = this.options;
-    for (const part of [what, { ...what, value: null }]) {
-      try {
-        await producer.send([rejectedRecord(record, part, { reason, nowMs: now() })]);
-        return;
-      } catch (error) {
-        if (!isRefused(error)) throw error;
-      }
-    }
+    const forms = [what, { ...what, value: null }].map((part) => [
+      rejectedRecord(record, part, { reason, nowMs: now() }),
+    ]);
+    if (await sendFirst(producer, forms)) return;
     const { partition, offset } = record;
     log.error({ partition, offset, reason }, 'message.not_listed');
   }

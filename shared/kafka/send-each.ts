@@ -40,6 +40,27 @@ export async function sendEach(
   return refused;
 }
 
+/**
+ * Sends the records of a step in the first form that Kafka takes.
+ * @param forms each says less than the one before it
+ * @returns false if Kafka refuses all forms for good
+ * @throws any other error of `send`
+ */
+export async function sendFirst(
+  producer: Pick<BatchProducer, 'send'>,
+  forms: readonly OutRecord[][],
+): Promise<boolean> {
+  for (const records of forms) {
+    try {
+      await producer.send(records);
+      return true;
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+    }
+  }
+  return false;
+}
+
 /** Waits for all of them. @throws a retriable error if there is one: then nothing is final */
 export async function allSent(sends: readonly Promise<unknown>[]): Promise<void> {
   const errors: unknown[] = [];

@@ -1,5 +1,5 @@
 import { type OutRecord } from '../../../shared/kafka/port';
-import { sendEach } from '../../../shared/kafka/send-each';
+import { sendEach, sendFirst } from '../../../shared/kafka/send-each';
 import { AppError } from '../../../shared/runtime/errors';
 
 const tooLarge = new AppError('kafka_refused', 'a record is too large');
@@ -54,4 +54,24 @@ test('a failure that passes counts more than a refusal, and is thrown once all a
   await new Promise((resolve) => setImmediate(resolve));
   answer();
   expect(await sending).toEqual({ error: stopping, isAnswered: true });
+});
+
+test.each([
+  [['small'], true, ['small']],
+  [['large', 'small', 'smaller'], true, ['large', 'small']],
+  [['large', 'large'], false, ['large', 'large']],
+])('of the forms %j one is taken: %p, after %j were sent', async (forms, isTaken, expected) => {
+  const sent: string[] = [];
+  const send = (form: OutRecord[]) => {
+    sent.push(...valuesOf(form));
+    return valuesOf(form).includes('large') ? Promise.reject(tooLarge) : Promise.resolve();
+  };
+  const all = forms.map((value) => [{ topic: 'messages', key: null, value }]);
+  expect([await sendFirst({ send }, all), sent]).toEqual([isTaken, expected]);
+});
+
+test('no other form is sent if the producer stops', async () => {
+  const send = jest.fn(() => Promise.reject(stopping));
+  await expect(sendFirst({ send }, [records, records])).rejects.toBe(stopping);
+  expect(send).toHaveBeenCalledTimes(1);
 });
