@@ -13,6 +13,7 @@ import {
   type Consumption,
   type Kafka,
   type OutRecord,
+  type Tail,
 } from '../../shared/kafka/port';
 import {
   ATTEMPTS,
@@ -24,7 +25,7 @@ import {
   WEBHOOKS,
 } from '../../shared/kafka/topics';
 import { readEvents } from '../../shared/model/attempt-rows';
-import { decodeDelivery, encodeDelivery } from '../../shared/model/delivery';
+import { decodeDelivery, type Delivery, encodeDelivery } from '../../shared/model/delivery';
 import { type Message, messageHeaders, messageKey } from '../../shared/model/message';
 import { FORMAT } from '../../shared/model/record-format';
 import { loadSettings } from '../../shared/runtime/settings';
@@ -433,6 +434,24 @@ function call(on: Scene, messageIds: readonly string[]): Promise<void> {
   return sendInBatches(on, calls);
 }
 
+/** Reads the deliveries of a topic from its beginning. */
+function followDeliveries(
+  { kafka }: Pick<Scene, 'kafka'>,
+  topic: string,
+  onDelivery: (delivery: Delivery) => void,
+): Promise<Tail> {
+  return kafka.tail({
+    name: topic,
+    topic,
+    from: 'beginning',
+    onRecord: ({ headers }) => {
+      const decoded = decodeDelivery(headers);
+      if (decoded.kind === 'delivery') onDelivery(decoded.delivery);
+    },
+    onFatal: throwIt,
+  });
+}
+
 atPowerCut(
   'a call that was cut off, and that its client sends again, is routed again',
   async (on, next) => {
@@ -445,16 +464,7 @@ atPowerCut(
     ]);
     const config = await openConfig(kafka, { name: 'router', log, onFatal: throwIt });
     const routed: string[] = [];
-    const tail = await kafka.tail({
-      name: 'routed',
-      topic: WEBHOOKS,
-      from: 'beginning',
-      onRecord: ({ headers }) => {
-        const decoded = decodeDelivery(headers);
-        if (decoded.kind === 'delivery') routed.push(decoded.delivery.messageId);
-      },
-      onFatal: throwIt,
-    });
+    const tail = await followDeliveries(on, WEBHOOKS, ({ messageId }) => routed.push(messageId));
     const windowMs = 3_600_000;
     const { consumption } = await startRouter({
       kafka,
@@ -598,17 +608,8 @@ atPowerCut(
   async (on, next) => {
     const { kafka } = on;
     const returned: string[] = [];
-    const tail = await kafka.tail({
-      name: 'due',
-      topic: DUE,
-      from: 'beginning',
-      onRecord: ({ headers }) => {
-        const decoded = decodeDelivery(headers);
-        if (decoded.kind === 'delivery') returned.push(decoded.delivery.id);
-      },
-      onFatal: throwIt,
-    });
-    const stops: ((leftMs: number) => unknown)[] = [];
+    const tail = await followDeliveries(on, DUE, ({ id }) => returned.push(id));
+    const stops: ((deadlineMs: number) => unknown)[] = [];
     await startRetry({
       kafka,
       retryWindowMs: 3_600_000,
