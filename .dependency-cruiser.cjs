@@ -114,17 +114,10 @@ module.exports = {
       },
     },
     {
-      name: 'kafkajs-behind-its-port',
-      severity: 'error',
-      from: { pathNot: ['^shared/kafka', '^test/', '^tools/'] },
-      to: { path: 'node_modules/kafkajs/' },
-    },
-    {
-      name: 'kafkajs-runs-in-its-client',
-      comment: 'the rest of shared/kafka may name the types of kafkajs, and loads none of its code',
+      name: 'kafkajs-stays-in-its-client',
       severity: 'error',
       from: { pathNot: ['^shared/kafka/client/', '^test/', '^tools/'] },
-      to: { path: 'node_modules/kafkajs/', dependencyTypesNot: ['type-only'] },
+      to: { path: 'node_modules/kafkajs/' },
     },
     {
       name: 'opentelemetry-behind-telemetry',

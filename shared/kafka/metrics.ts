@@ -1,4 +1,3 @@
-import { type Admin } from 'kafkajs';
 import { withTimeout } from '../runtime/async';
 import { LATENCY_BOUNDS, metrics, only, type Sample } from '../telemetry/metrics';
 import { brokerClock } from './broker-clock';
@@ -17,7 +16,6 @@ import {
 import { TIER_PREFIX, tierDelayMs, tierTopic } from './topics';
 import { type UnassignedLag } from './client/describe-group';
 import { type Bounds } from './consumer/leaders';
-import { readRetention } from './client/topic-retention';
 
 /**
  * Measures producers and consumers. Counts once for each request or fetch, never for each record.
@@ -122,7 +120,8 @@ interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
   of: Pick<Consumption, 'joined' | 'open'>;
   liveness: Pick<PollLiveness, 'pollAgeMs'>;
   partitions: ReadonlyMap<string, Partition>;
-  admin: Admin;
+  /** returns the retention of topics by their full names, ms */
+  retention: (topics: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   prefix: string;
   /** returns the bounds of the partitions of a topic whose leaders answer */
   bounds: (topic: string) => Promise<ReadonlyMap<number, Bounds>>;
@@ -188,10 +187,10 @@ metrics.beforeReading(async () => {
 async function poll(watched: Watched): Promise<void> {
   if (performance.now() - watched.lookedAt < POLL_EVERY_MS) return;
   watched.lookedAt = performance.now();
-  const { admin, prefix, topics } = watched;
+  const { prefix, topics } = watched;
   const names = topics.map((topic) => prefix + topic);
   await Promise.allSettled([
-    readRetention(admin, names).then((retained) => (watched.retained = retained)),
+    watched.retention(names).then((retained) => (watched.retained = retained)),
     ...topics.map(async (topic) => {
       const bounds = await watched.bounds(topic);
       // A partition without a leader keeps its last known end.

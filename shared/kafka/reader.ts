@@ -1,4 +1,3 @@
-import { type Admin } from 'kafkajs';
 import { sleep } from '../runtime/async';
 import { AppError, messageOf } from '../runtime/errors';
 import { type FetchConnection, type LogBrokers } from './consumer/brokers';
@@ -301,13 +300,6 @@ function nextOffset(
 ): number {
   if (next === undefined && !COMPACTED.has(topic)) return offset;
   return Math.max(offset, next ?? highWatermark);
-}
-
-/** Returns the committed offset of each partition, 0 without a commit. */
-export async function readGroup(admin: Admin, groupId: string, topic: string): Promise<number[]> {
-  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
-  const offsets = [...(found?.partitions ?? [])].sort((a, b) => a.partition - b.partition);
-  return offsets.map(({ offset }) => Math.max(0, Number(offset)));
 }
 
 /** Converts an error of kafkajs into the error that callers of the port expect. */

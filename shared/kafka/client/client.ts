@@ -9,11 +9,12 @@ import { type FetchWait } from '../idle-wait';
 import { connectConsumer, connectLogs } from './consumer-brokers';
 import { type Kafka } from '../port';
 import { connectRequestSender } from './request-sender';
-import { DirectReader, orUnavailable, readGroup } from '../reader';
+import { DirectReader, orUnavailable } from '../reader';
 import { recordAt, type RecordPlace } from '../scan';
 import { KafkaTail } from '../tail';
 import { createTopics, type CreateTopicsOptions } from './create-topics';
-import { setRetention } from './topic-retention';
+import { describeGroup, readCommittedOffsets } from './describe-group';
+import { readRetention, setRetention } from './topic-retention';
 import { CONFIG, specsOf } from '../topics';
 
 const FETCH_WAIT_MS = 100;
@@ -58,7 +59,7 @@ export async function connectKafka(
   return {
     read: (at) => reader.read(at),
     committed: (group, topic) =>
-      orUnavailable(readGroup(admin, `${prefix}waypost-${group}`, prefix + topic)),
+      orUnavailable(readCommittedOffsets(admin, `${prefix}waypost-${group}`, prefix + topic)),
     ranges: (topic, sinceMs) => reader.ranges(topic, sinceMs),
     producer: async (producerOptions) => {
       const producer = await connectRequestSender(client, prefix);
@@ -74,7 +75,8 @@ export async function connectKafka(
       } = consumeOptions;
       const parts = {
         brokers: await connectConsumer(client, groupId, prefix + CONFIG),
-        admin,
+        describe: () => describeGroup(admin, groupId),
+        retention: (topics: readonly string[]) => readRetention(admin, topics),
         groupId,
         prefix,
         rack,

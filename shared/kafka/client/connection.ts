@@ -4,7 +4,7 @@ import { type Admin, type Kafka as KafkaJs, type KafkaConfig, logLevel } from 'k
 import { sleep } from '../../runtime/async';
 import { type Log } from '../../telemetry/log';
 import { kafkajsClient } from './patches';
-import { readSettingFile, saslOf } from '../sasl/sasl';
+import { readSettingFile, saslOf } from './sasl/sasl';
 
 /**
  * Connects to Kafka without the rest of the client: its address, and the wait until it can be used,

@@ -35,6 +35,17 @@ export async function describeGroup(admin: Admin, groupId: string): Promise<Grou
   return { members };
 }
 
+/** Returns the committed offset of each partition, 0 without a commit. */
+export async function readCommittedOffsets(
+  admin: Admin,
+  groupId: string,
+  topic: string,
+): Promise<number[]> {
+  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+  const offsets = [...(found?.partitions ?? [])].sort((a, b) => a.partition - b.partition);
+  return offsets.map(({ offset }) => Math.max(0, Number(offset)));
+}
+
 /**
  * Returns the partitions of these topics that no member reads. @param counts partitions of each
  * topic
@@ -61,11 +72,10 @@ export interface UnassignedLag {
 }
 
 interface GroupReads {
-  admin: Admin;
+  /** as `describeGroup` */
+  describe: () => Promise<GroupView | undefined>;
   /** @throws if the coordinator does not answer */
   readCommitted: (places: readonly TopicPartition[]) => Promise<CommittedPartition[]>;
-  /** the full name of the group */
-  groupId: string;
   prefix: string;
   memberId: () => string;
   /** returns the number of partitions of a topic, by its full name */
@@ -89,8 +99,8 @@ export async function readUnassignedLag(
   parts: GroupReads,
   bounds: ReadonlyMap<string, ReadonlyMap<number, Bounds>>,
 ): Promise<Map<string, UnassignedLag> | undefined> {
-  const { admin, groupId, prefix } = parts;
-  const view = bounds.size > 0 ? await describeGroup(admin, groupId) : undefined;
+  const { prefix } = parts;
+  const view = bounds.size > 0 ? await parts.describe() : undefined;
   if (!view) return undefined;
   const names = [...bounds.keys()].map((topic) => prefix + topic);
   const places = unreadPlaces(view, new Map(names.map((name) => [name, parts.count(name)])));

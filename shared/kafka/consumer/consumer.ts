@@ -1,10 +1,9 @@
-import { type Admin } from 'kafkajs';
 import { sleep, withTimeout } from '../../runtime/async';
 import { AppError } from '../../runtime/errors';
 import { PollLiveness } from '../../runtime/health';
 import { type Log } from '../../telemetry/log';
 import { brokerClock } from '../broker-clock';
-import { readUnassignedLag } from '../client/describe-group';
+import { type GroupView, readUnassignedLag } from '../client/describe-group';
 import { type FetchWait } from '../idle-wait';
 import { type ConsumerMeter, meterConsumer } from '../metrics';
 import { type Consumption, type ConsumeOptions, type InRecord } from '../port';
@@ -73,7 +72,10 @@ const GOODBYE_MS = 1_000;
 
 interface ConsumerParts {
   brokers: ConsumerBrokers;
-  admin: Admin;
+  /** returns the members of the group; undefined between two assignments */
+  describe: () => Promise<GroupView | undefined>;
+  /** returns the retention of topics by their full names, ms */
+  retention: (topics: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   /** the full name of the group */
   groupId: string;
   prefix: string;
@@ -186,7 +188,7 @@ export class KafkaConsumption implements Consumption {
     });
     this.#meter = meterConsumer({
       ...options,
-      admin: parts.admin,
+      retention: parts.retention,
       prefix,
       of: this,
       liveness: this.#liveness,

@@ -1,4 +1,3 @@
-import { type Admin } from 'kafkajs';
 import { brokerClock } from '../../../shared/kafka/broker-clock';
 import { Partition } from '../../../shared/kafka/consumer/partition';
 import { meterConsumer } from '../../../shared/kafka/metrics';
@@ -29,7 +28,7 @@ test.each([-75_000, 0, 75_000])(
       of: { joined: true, open: 1 },
       liveness: { pollAgeMs: 0 },
       partitions: new Map([['0', partition]]),
-      admin: {} as Admin,
+      retention: () => Promise.resolve(new Map()),
       prefix: '',
       bounds: () => Promise.resolve(new Map()),
       unassigned: () => Promise.resolve(undefined),

@@ -1,4 +1,3 @@
-import { type Admin } from 'kafkajs';
 import { type ConsumerBrokers } from '../../../../shared/kafka/consumer/brokers';
 import { KafkaConsumption } from '../../../../shared/kafka/consumer/consumer';
 import { type ConsumeOptions, type OpenRecord } from '../../../../shared/kafka/port';
@@ -17,7 +16,8 @@ export function modelConsumer(
 ): KafkaConsumption {
   const parts = {
     brokers,
-    admin: {} as Admin,
+    describe: () => Promise.resolve(undefined),
+    retention: () => Promise.resolve(new Map<string, number>()),
     groupId: 'model',
     prefix: '',
     rack: '',

@@ -1,7 +1,10 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { requestToken, tokenFromFile } from '../../../../shared/kafka/sasl/client-credentials';
+import {
+  requestToken,
+  tokenFromFile,
+} from '../../../../../shared/kafka/client/sasl/client-credentials';
 
 /** Requests to a token endpoint, and the errors that name it. */
 

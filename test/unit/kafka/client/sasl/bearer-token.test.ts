@@ -3,7 +3,7 @@ import {
   bearerMechanism,
   refreshTime,
   TokenCache,
-} from '../../../../shared/kafka/sasl/bearer-token';
+} from '../../../../../shared/kafka/client/sasl/bearer-token';
 
 /** Tokens: when they are requested, reused and dropped, and what the broker is sent. */
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { defined } from '../../collections/defined';
-import { AppError } from '../../runtime/errors';
+import { defined } from '../../../collections/defined';
+import { AppError } from '../../../runtime/errors';
 import { type Token } from './bearer-token';
 
 /** Requests tokens by the client credentials grant (RFC 6749, 4.4), or reads them from a file. */

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
-import { defined } from '../../collections/defined';
-import { AppError, messageOf } from '../../runtime/errors';
+import { defined } from '../../../collections/defined';
+import { AppError, messageOf } from '../../../runtime/errors';
 import { type Token } from './bearer-token';
 
 /**

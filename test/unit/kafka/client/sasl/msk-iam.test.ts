@@ -1,5 +1,5 @@
 import { generateAuthTokenFromCredentialsProvider } from 'aws-msk-iam-sasl-signer-js';
-import { mskToken, presign, signToken } from '../../../../shared/kafka/sasl/msk-iam';
+import { mskToken, presign, signToken } from '../../../../../shared/kafka/client/sasl/msk-iam';
 
 /**
  * Signature Version 4: vectors of the published test suite, and tokens of Amazon's own signer for

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type KafkaConfig } from 'kafkajs';
-import { AppError, messageOf } from '../../runtime/errors';
-import { awsRegion, type Settings } from '../../runtime/settings';
+import { AppError, messageOf } from '../../../runtime/errors';
+import { awsRegion, type Settings } from '../../../runtime/settings';
 import { bearerMechanism, TokenCache } from './bearer-token';
 import { requestToken, tokenFromFile } from './client-credentials';
 import { mskToken } from './msk-iam';

@@ -1,5 +1,5 @@
 import { type AuthenticationProviderArgs, type Mechanism } from 'kafkajs';
-import { AppError, messageOf } from '../../runtime/errors';
+import { AppError, messageOf } from '../../../runtime/errors';
 
 /**
  * Authenticates with a bearer token (SASL OAUTHBEARER, RFC 7628), and reuses the token while it is
