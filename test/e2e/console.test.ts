@@ -741,17 +741,35 @@ story(
     await page.getByRole('button', { name: 'Block Cart Viewed' }).click();
     await page.getByRole('button', { name: 'Unblock Cart Viewed' }).waitFor();
     await isGood();
-    await page.goto(at(`/debugger?source=${shop.id}`));
-    await page.getByText('track: Cart Viewed').first().click();
-    await page.getByText('the source blocks this event').first().waitFor();
+    const showsWhy = async (event: string, why: string) => {
+      let n = 0;
+      await eventually(
+        async () => {
+          const userId = `user-${event} ${String(n++)}`;
+          await stage.system.send(shop.writeKey, 'track', aTrack({ event, userId }));
+          await page.goto(at(`/debugger?source=${shop.id}`));
+          const row = page.locator('.events > li').filter({ hasText: userId });
+          await row.getByText(`track: ${event}`).click();
+          await row.getByText(`Ledger: ${why}`).waitFor({ timeout: 4_000 });
+        },
+        { deadlineMs: 60_000 },
+      );
+    };
+    await showsWhy('Cart Viewed', 'the source blocks this event');
     await isGood();
+    // One that came before it was blocked says what became of it.
+    const earlier = page
+      .locator('.events > li')
+      .filter({ hasText: 'track: Cart Viewed' })
+      .filter({ hasText: 'by user-1,' });
+    await earlier.getByText('track: Cart Viewed').click();
+    await earlier.getByRole('link', { name: 'Show the delivery to Ledger' }).waitFor();
+    await earlier.getByText('delivered', { exact: true }).first().waitFor();
 
     await page.goto(at(`/sources/${shop.id}`));
     await page.getByRole('button', { name: 'Unblock Cart Viewed' }).click();
     await page.getByRole('button', { name: 'Block Cart Viewed', exact: true }).waitFor();
-    await page.goto(at(`/debugger?source=${shop.id}`));
-    await page.getByText('track: Cart Viewed').first().click();
-    await page.getByText('its filter does not match').first().waitFor();
+    await showsWhy('Cart Left', 'its filter does not match');
     await stage.system.control('PATCH', `/destinations/${id}`, { filter: null });
   },
   MINUTES,

@@ -98,25 +98,49 @@ function Reached({ destinations, message, openedAt }: ReachedProps) {
   if (destinations.length === 0) return <Text size="sm">{words.noDestinations}</Text>;
   return (
     <ul className="reached" aria-label={words.destinations}>
-      {destinations.map(({ destination, name, outcome, reason }) => (
-        <li key={destination}>
-          <NameLink to={`/destinations/${destination}`} name={name} />:{' '}
-          <Became outcome={outcome} status={statuses.get(destination)} />
-          {reason !== undefined && `: ${reason}`}
-          {outcome === 'routed' && message !== '' && (
-            <>
-              {' '}
-              <TextLink
-                to={`/deliveries?${new URLSearchParams({ message, destination }).toString()}`}
-                aria-label={words.showDeliveryTo(name)}
-              >
-                {words.showDelivery}
-              </TextLink>
-            </>
-          )}
-        </li>
+      {destinations.map((one) => (
+        <ReachedOne
+          key={one.destination}
+          of={one}
+          status={statuses.get(one.destination)}
+          message={message}
+        />
       ))}
     </ul>
+  );
+}
+
+interface ReachedOneProps {
+  of: NonNullable<SourceEvent['destinations']>[number];
+  /** undefined: no delivery is known yet, or there is none */
+  status: Delivery['status'] | undefined;
+  message: string;
+}
+
+/** What became of a call holds, whatever the current configuration says of it. */
+function ReachedOne({
+  of: { destination, name, outcome, reason },
+  status,
+  message,
+}: ReachedOneProps) {
+  const isDelivery = status !== undefined || outcome === 'routed';
+  return (
+    <li>
+      <NameLink to={`/destinations/${destination}`} name={name} />:{' '}
+      {status === undefined ? outcomeInWords(outcome) : <Pill kind={status} />}
+      {status === undefined && reason !== undefined && `: ${reason}`}
+      {isDelivery && message !== '' && (
+        <>
+          {' '}
+          <TextLink
+            to={`/deliveries?${new URLSearchParams({ message, destination }).toString()}`}
+            aria-label={words.showDeliveryTo(name)}
+          >
+            {words.showDelivery}
+          </TextLink>
+        </>
+      )}
+    </li>
   );
 }
 
@@ -135,22 +159,12 @@ function useStatuses(
     { query: { message, limit: MOST_DELIVERIES } },
     {
       every: (last) => lookAgainMs(takers, last?.data, Date.now() - (openedAt ?? 0)),
-      enabled: may && openedAt !== undefined && message !== '' && takers.length > 0,
+      enabled: may && openedAt !== undefined && message !== '',
     },
   );
   // The newest comes first, and holds.
   const deliveries = read.data?.data.data.toReversed() ?? [];
   return new Map(deliveries.map(({ destination, status }) => [destination, status]));
-}
-
-interface BecameProps {
-  outcome: string;
-  /** undefined: no delivery is known yet, or there is none */
-  status: Delivery['status'] | undefined;
-}
-
-function Became({ outcome, status }: BecameProps) {
-  return status === undefined ? outcomeInWords(outcome) : <Pill kind={status} />;
 }
 
 /** A call may have any shape: it may have been rejected for that. */
