@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listNotices, type NoticeFilter } from '../../services/control/alerts/store';
 import { type AuditFilter, listAudit } from '../../services/control/history/audit';
-import { type Database } from '../../services/control/history/database';
+import { type Database, UNHURRIED } from '../../services/control/history/database';
 import { type Filter } from '../../services/control/history/filter';
 import { MOST_LOOKED } from '../../services/control/history/newest';
 import { openPglite } from '../../services/control/history/pglite';
@@ -155,25 +155,29 @@ describe.each(Object.keys(openings))('%s', (name) => {
     await migrate(database);
     const parts: TablePartition[] = [];
     await storeEvents(database, [aDeath({ delivery: 'dlv_0' })], parts);
-    await database.query(
-      `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, event, user_id, status,
-         reason, settled_at, expires_at, replay, hop, made, test, record, tries, last_status, last_error, job)
-       select accepted_at + n, 'dlv_' || n, 'msg-' || n, 'src_1', 'dst_1', 'track', 'Paid', 'user-1',
-         (array['waiting', 'retrying', 'held', 'delivered', 'dead'])[1 + n % 5],
-         'circuit_open', settled_at + n, expires_at, replay, hop, 1, false, record, '[]', 503, 'status', 'rpl_1'
-       from waypost.deliveries cross join generate_series(1, ${ROWS}) n where id = 'dlv_0'`,
-    );
-    await database.query(`delete from waypost.deliveries where id = 'dlv_0'`);
-    await database.query(
-      `insert into waypost.audit (entry, version, kind, at, action, name, by_id, by_name, by_role, changes)
-       select 'dst_1', n, 'destination', ${START} + n, 'changed', 'Hook', 'tok_1', 'Kim', 'admin', '[]'
-       from generate_series(1, ${ROWS}) n`,
-    );
-    await database.query(
-      `insert into waypost.notices (id, at, destination, kind, since, ended_at, alert, said, acknowledged)
-       select 'ntc_' || n, ${START} + n, 'dst_1', 'failing', 0, 1, 'none', '{}', '{}'
-       from generate_series(1, ${ROWS}) n`,
-    );
+    // A busy machine takes longer for it than the timeout of queries.
+    await database.transaction(async ({ query }) => {
+      await query(UNHURRIED);
+      await query(
+        `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, event, user_id, status,
+           reason, settled_at, expires_at, replay, hop, made, test, record, tries, last_status, last_error, job)
+         select accepted_at + n, 'dlv_' || n, 'msg-' || n, 'src_1', 'dst_1', 'track', 'Paid', 'user-1',
+           (array['waiting', 'retrying', 'held', 'delivered', 'dead'])[1 + n % 5],
+           'circuit_open', settled_at + n, expires_at, replay, hop, 1, false, record, '[]', 503, 'status', 'rpl_1'
+         from waypost.deliveries cross join generate_series(1, ${ROWS}) n where id = 'dlv_0'`,
+      );
+      await query(`delete from waypost.deliveries where id = 'dlv_0'`);
+      await query(
+        `insert into waypost.audit (entry, version, kind, at, action, name, by_id, by_name, by_role, changes)
+         select 'dst_1', n, 'destination', ${START} + n, 'changed', 'Hook', 'tok_1', 'Kim', 'admin', '[]'
+         from generate_series(1, ${ROWS}) n`,
+      );
+      await query(
+        `insert into waypost.notices (id, at, destination, kind, since, ended_at, alert, said, acknowledged)
+         select 'ntc_' || n, ${START} + n, 'dst_1', 'failing', 0, 1, 'none', '{}', '{}'
+         from generate_series(1, ${ROWS}) n`,
+      );
+    });
     await keepWithin(database, EVER, LATER);
     for (const part of parts) await database.query(`vacuum analyze waypost.${part.name}`);
     for (const table of ['audit', 'notices']) {

@@ -127,6 +127,9 @@ export async function postgresServer(): Promise<PostgresServer> {
     'listen_addresses=127.0.0.1',
     '-c',
     `unix_socket_directories=${dir}`,
+    // The machine outlives the server: what it has written is in the memory of the system.
+    '-c',
+    'fsync=off',
   ];
   const url = `postgres://waypost@127.0.0.1:${String(port)}/postgres`;
   let end: (signal: NodeJS.Signals) => Promise<void> = () => Promise.resolve();
