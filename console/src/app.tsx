@@ -35,18 +35,18 @@ import { text } from './texts';
 const words = text.shell.app;
 
 // Only these pages need the code that reads and writes conditions.
+const loadBuilder = () => import('./pages/new-audience');
+const loadAudience = () => import('./pages/audience');
 const Builder = {
-  NewAudience: lazy(() =>
-    import('./pages/new-audience').then((module) => ({ default: module.NewAudience })),
-  ),
-  NewTrait: lazy(() =>
-    import('./pages/new-audience').then((module) => ({ default: module.NewTrait })),
-  ),
-  Audience: lazy(() =>
-    import('./pages/audience').then((module) => ({ default: module.AudiencePage })),
-  ),
-  Trait: lazy(() => import('./pages/audience').then((module) => ({ default: module.TraitPage }))),
+  NewAudience: lazy(() => loadBuilder().then((module) => ({ default: module.NewAudience }))),
+  NewTrait: lazy(() => loadBuilder().then((module) => ({ default: module.NewTrait }))),
+  Audience: lazy(() => loadAudience().then((module) => ({ default: module.AudiencePage }))),
+  Trait: lazy(() => loadAudience().then((module) => ({ default: module.TraitPage }))),
 };
+// Who opens such a page waits for its code and for the session at the same time.
+if (/^\/audiences\/./.test(window.location.pathname)) {
+  void Promise.allSettled([loadBuilder(), loadAudience()]);
+}
 
 const THEME = {
   respectReducedMotion: true,
