@@ -1,6 +1,6 @@
 import { MantineProvider, Modal } from '@mantine/core';
 import { QueryClientProvider, useQueryClient } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
 import { createBrowserRouter, Route, RouterProvider, Routes } from 'react-router';
 import { type Session } from '../../shared/api/operations';
 import { call, createQueries } from './lib/api';
@@ -9,6 +9,7 @@ import { mayHaveSession, rememberUntil } from './lib/last-visited';
 import { SessionProvider } from './lib/session';
 import { Connect } from './connect/connect';
 import { Alerts } from './pages/alerts';
+import { AudiencePage, TraitPage } from './pages/audience';
 import { Audiences, ComputedTraits } from './pages/audiences';
 import { Audit } from './pages/audit';
 import { Debugger } from './pages/debugger';
@@ -18,6 +19,7 @@ import { DeliveryPage } from './pages/delivery';
 import { DestinationPage } from './pages/destination';
 import { Destinations } from './pages/destinations';
 import { Lookup } from './pages/lookup';
+import { NewAudience, NewTrait } from './pages/new-audience';
 import { Notices } from './pages/notices';
 import { Overview } from './pages/overview';
 import { ReplayPage } from './pages/replay';
@@ -33,20 +35,6 @@ import { UnsavedProvider } from './ui/unsaved';
 import { text } from './texts';
 
 const words = text.shell.app;
-
-// Only these pages need the code that reads and writes conditions.
-const loadBuilder = () => import('./pages/new-audience');
-const loadAudience = () => import('./pages/audience');
-const Builder = {
-  NewAudience: lazy(() => loadBuilder().then((module) => ({ default: module.NewAudience }))),
-  NewTrait: lazy(() => loadBuilder().then((module) => ({ default: module.NewTrait }))),
-  Audience: lazy(() => loadAudience().then((module) => ({ default: module.AudiencePage }))),
-  Trait: lazy(() => loadAudience().then((module) => ({ default: module.TraitPage }))),
-};
-// Who opens such a page waits for its code and for the session at the same time.
-if (/^\/audiences\/./.test(window.location.pathname)) {
-  void Promise.allSettled([loadBuilder(), loadAudience()]);
-}
 
 const THEME = {
   respectReducedMotion: true,
@@ -192,23 +180,11 @@ function Pages() {
       <Route path="sources" element={<Sources />} />
       <Route path="sources/:id/:tab?" element={<SourcePage />} />
       <Route path="audiences" element={<Audiences />} />
-      <Route
-        path="audiences/new"
-        element={<Later what={words.theBuilder} page={<Builder.NewAudience />} />}
-      />
-      <Route
-        path="audiences/:id/:tab?"
-        element={<Later what={words.theAudience} page={<Builder.Audience />} />}
-      />
+      <Route path="audiences/new" element={<NewAudience />} />
+      <Route path="audiences/:id/:tab?" element={<AudiencePage />} />
       <Route path="audiences/traits" element={<ComputedTraits />} />
-      <Route
-        path="audiences/traits/new"
-        element={<Later what={words.theBuilder} page={<Builder.NewTrait />} />}
-      />
-      <Route
-        path="audiences/traits/:id/:tab?"
-        element={<Later what={words.theTrait} page={<Builder.Trait />} />}
-      />
+      <Route path="audiences/traits/new" element={<NewTrait />} />
+      <Route path="audiences/traits/:id/:tab?" element={<TraitPage />} />
       <Route path="deletions" element={<Deletions />} />
       <Route path="alerts" element={<Alerts />} />
       <Route path="notices" element={<Notices />} />
@@ -217,10 +193,6 @@ function Pages() {
       <Route path="*" element={<Nowhere />} />
     </Routes>
   );
-}
-
-function Later({ page, what }: { page: ReactNode; what: string }) {
-  return <Suspense fallback={<Waiting for={what} />}>{page}</Suspense>;
 }
 
 function Nowhere() {

@@ -5,9 +5,6 @@ export const shell = {
   app: {
     yourSession: 'your session',
     readSession: 'read your session',
-    theBuilder: 'the builder',
-    theAudience: 'the audience',
-    theTrait: 'the trait',
     pageNotFound: 'Page not found',
     nowhere: 'Nothing is at this address',
     toOverview: 'Go to the overview',
