@@ -57,8 +57,8 @@ async function makeDue({ query }: Queries, due: readonly DueNotice[]): Promise<v
 export async function endNotices({ query }: Queries, ended: readonly EndedNotice[]): Promise<void> {
   for (const { id, endedAt, alert, acknowledged = null, ...said } of ended) {
     await query(
-      `update waypost.notices set ended_at = $2, alert = $3, said = (said::jsonb || $4::jsonb)::text,
-         acknowledged = coalesce(acknowledged, $5)
+      `update waypost.notices set ended_at = $2, alert = $3,
+         said = (said::jsonb || $4::jsonb)::text, acknowledged = coalesce(acknowledged, $5)
        where id = $1 and ended_at is null`,
       [id, endedAt, alert, databaseJson(said), acknowledged && databaseJson(acknowledged)],
     );
@@ -193,7 +193,8 @@ export async function acknowledge(
   acknowledged: NonNullable<Notice['acknowledged']>,
 ): Promise<Notice | undefined> {
   const [row] = await database.query(
-    'update waypost.notices set acknowledged = coalesce(acknowledged, $2) where id = $1 returning *',
+    `update waypost.notices set acknowledged = coalesce(acknowledged, $2)
+     where id = $1 returning *`,
     [id, databaseJson(acknowledged)],
   );
   return row && fromRow(row);

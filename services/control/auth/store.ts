@@ -63,7 +63,8 @@ export async function endedSessions(
     await query('delete from waypost.ended_sessions where until <= $1::bigint', [nowMs]);
     await query(
       `insert into waypost.ended_sessions (id, until)
-       select id, until from jsonb_to_recordset($1::jsonb) as given(id text, until bigint) on conflict do nothing`,
+       select id, until from jsonb_to_recordset($1::jsonb) as given(id text, until bigint)
+       on conflict do nothing`,
       [databaseJson(ended)],
     );
   }

@@ -28,7 +28,10 @@ export async function storeEvidence(
   await addFacts(
     queries,
     facts.filter((fact) => !isTracked(fact)),
-    `exists (select 1 from waypost.facts known where known.kind = given.kind and known.about = given.about)`,
+    `exists (
+       select 1 from waypost.facts known
+       where known.kind = given.kind and known.about = given.about
+     )`,
   );
 }
 
@@ -38,7 +41,8 @@ async function addFacts({ query }: Queries, facts: readonly Fact[], where = 'tru
   await query(
     `insert into waypost.facts (kind, about, mark, first_at, at, event)
      select kind, about, mark, min(at), max(at), (array_agg(event order by at desc))[1]
-     from jsonb_to_recordset($1::jsonb) as given(kind text, about text, mark text, at bigint, event text)
+     from jsonb_to_recordset($1::jsonb)
+       as given(kind text, about text, mark text, at bigint, event text)
      where ${where} group by kind, about, mark order by kind, about, mark
      on conflict (kind, about, mark) do update set
        first_at = least(facts.first_at, excluded.first_at),
@@ -68,7 +72,10 @@ export async function readFacts(
     `select about, mark, first_at as "firstAt", at, event from waypost.facts
      where kind in (select jsonb_array_elements_text($1::jsonb)) and (
        kind <> 'certificate'
-       or about in (select about from waypost.facts where kind = 'certificate' and ($2::text is null or mark < $2))
+       or about in (
+         select about from waypost.facts
+         where kind = 'certificate' and ($2::text is null or mark < $2)
+       )
      )`,
     [databaseJson(kinds), endsBefore?.toISOString() ?? null],
   );
@@ -78,7 +85,8 @@ export async function readFacts(
 export async function dropFacts({ query }: Queries, facts: readonly Fact[]): Promise<void> {
   if (facts.length === 0) return;
   await query(
-    `delete from waypost.facts using jsonb_to_recordset($1::jsonb) as given(kind text, about text, mark text)
+    `delete from waypost.facts
+     using jsonb_to_recordset($1::jsonb) as given(kind text, about text, mark text)
      where facts.kind = given.kind and facts.about = given.about and facts.mark = given.mark`,
     [databaseJson(facts.map(({ about, mark, event }) => ({ kind: event.kind, about, mark })))],
   );
@@ -109,7 +117,8 @@ async function lockOrAdd(
   const health = unknownHealth();
   await queries.query(
     `insert into waypost.health (destination, quiet, health)
-     select value, $2, $3 from jsonb_array_elements_text($1::jsonb) on conflict (destination) do nothing`,
+     select value, $2, $3 from jsonb_array_elements_text($1::jsonb)
+     on conflict (destination) do nothing`,
     [databaseJson(lacking), isQuiet(health), JSON.stringify(health)],
   );
   return lockHealth(queries, destinations);
@@ -123,7 +132,8 @@ export async function lockHealth(
   // Locks in a fixed order, so that two transactions cannot deadlock.
   const rows = await query<HealthRow>(
     `select destination, health from waypost.health
-     where destination in (select jsonb_array_elements_text($1::jsonb)) order by destination for update`,
+     where destination in (select jsonb_array_elements_text($1::jsonb))
+     order by destination for update`,
     [databaseJson(destinations)],
   );
   return byDestination(rows);

@@ -23,9 +23,10 @@ export async function turnCircuits(
   await query(
     `insert into waypost.circuits (destination, url, origin, state, why, at, version)
      select destination, url, origin, state, why, at, version from jsonb_to_recordset($1::jsonb)
-       as given(destination text, url text, origin text, state text, why text, at bigint, version int)
-     on conflict (destination, url) do update set origin = excluded.origin, state = excluded.state, why = excluded.why,
-       at = excluded.at, version = excluded.version
+       as given(destination text, url text, origin text, state text, why text, at bigint,
+         version int)
+     on conflict (destination, url) do update set origin = excluded.origin,
+       state = excluded.state, why = excluded.why, at = excluded.at, version = excluded.version
      where waypost.circuits.at <= excluded.at`,
     [databaseJson([...last.values()])],
   );
@@ -59,7 +60,8 @@ export async function closeAnswered(
   await query(
     `update waypost.circuits c set state = 'closed', why = 'ok', at = given.at
      from jsonb_to_recordset($1::jsonb) as given(destination text, url text, at bigint)
-     where c.destination = given.destination and c.url = given.url and c.state = 'open' and c.at < given.at`,
+     where c.destination = given.destination and c.url = given.url
+       and c.state = 'open' and c.at < given.at`,
     [databaseJson([...answered.values()])],
   );
 }

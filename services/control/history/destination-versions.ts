@@ -61,7 +61,8 @@ export async function readVersions(
   const rows = await query<{ destination: string; version: number; data: string | null }>(
     `select v.destination, v.version, v.data from waypost.destination_versions v
      join (select distinct destination, version from jsonb_to_recordset($1::jsonb)
-       as given(destination text, version int)) w on v.destination = w.destination and v.version = w.version`,
+       as given(destination text, version int)) w
+       on v.destination = w.destination and v.version = w.version`,
     [databaseJson(wanted.map(({ destination, version }) => ({ destination, version })))],
   );
   return new Map(

@@ -222,7 +222,8 @@ export async function countsInSteps(
   const is = 'destination = $4';
   return query<SeriesCount & Record<string, unknown>>(
     `select (minute / $3::bigint) * $3::bigint as at, ${SUM}
-     from ${countedIn({ sinceMs, stepMs }, { since: '$1', until: '$2', is })} group by 1 order by 1`,
+     from ${countedIn({ sinceMs, stepMs }, { since: '$1', until: '$2', is })}
+     group by 1 order by 1`,
     [sinceMs, untilMs, stepMs, destination],
   );
 }
@@ -347,7 +348,8 @@ export async function troubledMinutes(
 ): Promise<number[]> {
   const rows = await query<{ minute: number }>(
     `select minute from waypost.counts
-     where destination = $1 and minutes = 1 and minute >= $2::bigint and (failed <> 0 or partly <> 0)
+     where destination = $1 and minutes = 1 and minute >= $2::bigint
+       and (failed <> 0 or partly <> 0)
      order by minute`,
     [destination, sinceMs],
   );

@@ -81,8 +81,8 @@ export async function recordEvents(
       touched.set(name, (touched.get(name) ?? 0) + 1);
     }
     // Delivery cancels what waited after its row went with the user: no row counts this end, or
-    // tells that it was counted. If a crash repeats the event, it counts twice. A replay has counted
-    // an end before.
+    // tells that it was counted. If a crash repeats the event, it counts twice. A replay has
+    // counted an end before.
     for (const event of cancelled) fold(undefined, [event], counts);
     await addCounts(transaction, counts);
     await turnCircuits(transaction, circuits);
@@ -166,7 +166,8 @@ async function lockRows({ query }: Queries, deliveries: DeliveryEvent[][]): Prom
   );
   const found = await query(
     `select ${COLUMNS.replace(/\w+/g, 'd.$&')} from waypost.deliveries d
-     join jsonb_to_recordset($1::jsonb) as k(accepted_at bigint, id text) on d.accepted_at = k.accepted_at and d.id = k.id
+     join jsonb_to_recordset($1::jsonb) as k(accepted_at bigint, id text)
+       on d.accepted_at = k.accepted_at and d.id = k.id
      order by d.accepted_at, d.id for update of d`,
     [databaseJson(keys)],
   );

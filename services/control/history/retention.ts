@@ -85,7 +85,8 @@ export async function keepWithin(
   };
   await each('previews', () =>
     database.query(
-      `delete from waypost.replays where preview and status not in ('counting', 'running') and at < $1`,
+      `delete from waypost.replays
+       where preview and status not in ('counting', 'running') and at < $1`,
       [nowMs - PREVIEWS_MS],
     ),
   );

@@ -81,7 +81,8 @@ const TABLES: readonly string[] = [
   // Retention finds old rows by it, and counts the rows of each hour.
   'create index counts_by_minute on waypost.counts (minutes, minute)',
   // The overview looks for destinations with trouble among all.
-  `create index counts_of_trouble on waypost.counts (minutes, minute) where dead <> 0 or failed <> 0`,
+  `create index counts_of_trouble on waypost.counts (minutes, minute)
+   where dead <> 0 or failed <> 0`,
   `create table waypost.circuits (
      destination text not null,
      url text not null,
@@ -111,7 +112,8 @@ const TABLES: readonly string[] = [
      job text not null,
      -- generated, so that it never differs from the job
      status text generated always as (job::jsonb ->> 'status') stored,
-     preview boolean generated always as (coalesce((job::jsonb ->> 'preview')::boolean, false)) stored,
+     preview boolean
+       generated always as (coalesce((job::jsonb ->> 'preview')::boolean, false)) stored,
      owner text,
      lease_until bigint not null
    )`,

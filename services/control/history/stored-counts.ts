@@ -122,7 +122,8 @@ async function countHours(database: Database, nowMs: number): Promise<void> {
       const { hoursTo } = await lockMarks(queries);
       if (hoursTo >= untilMs) return false;
       const [oldest] = await query<{ minute: number | null }>(
-        'select min(minute) as minute from waypost.counts where minutes = 1 and minute >= $1::bigint',
+        `select min(minute) as minute from waypost.counts
+         where minutes = 1 and minute >= $1::bigint`,
         [hoursTo],
       );
       const fromMs = Math.min(oldest?.minute ?? untilMs, untilMs);

@@ -49,10 +49,11 @@ export async function saveSyncs(database: Database, rows: readonly SyncRow[]): P
     (name) => `${name} = greatest(waypost.syncs.${name}, excluded.${name})`,
   );
   await database.query(
-    `insert into waypost.syncs (definition, thinned, bucket, at, said, members, looked, changed, sent, waiting)
+    `insert into waypost.syncs
+       (definition, thinned, bucket, at, said, members, looked, changed, sent, waiting)
      select definition, false, bucket, at, said, members, looked, changed, sent, waiting
-     from jsonb_to_recordset($1::jsonb) as given(definition text, bucket bigint, at bigint, said bigint, members bigint,
-       looked bigint, changed bigint, sent bigint, waiting bigint)
+     from jsonb_to_recordset($1::jsonb) as given(definition text, bucket bigint, at bigint,
+       said bigint, members bigint, looked bigint, changed bigint, sent bigint, waiting bigint)
      order by definition, bucket
      on conflict (definition, thinned, bucket) do update set ${[...later, ...greater].join(', ')}`,
     [databaseJson(rows)],
@@ -67,9 +68,11 @@ export async function thinSyncs(database: Database, nowMs: number, sinceMs: numb
   const last = (name: string) => `(array_agg(${name} order by bucket desc))[1]`;
   await database.query(
     `with each as (delete from waypost.syncs where bucket < $1 and not thinned returning *)
-     insert into waypost.syncs (definition, thinned, bucket, at, said, members, looked, changed, sent, waiting)
-     select definition, true, bucket / ${HOUR_MS} * ${HOUR_MS}, max(at), max(said), ${last('members')},
-       sum(looked)::bigint, sum(changed)::bigint, ${last('sent')}, ${last('waiting')}
+     insert into waypost.syncs
+       (definition, thinned, bucket, at, said, members, looked, changed, sent, waiting)
+     select definition, true, bucket / ${HOUR_MS} * ${HOUR_MS}, max(at), max(said),
+       ${last('members')}, sum(looked)::bigint, sum(changed)::bigint, ${last('sent')},
+       ${last('waiting')}
      from each group by 1, 3 on conflict do nothing`,
     [thinnedBefore(nowMs)],
   );
@@ -90,10 +93,13 @@ export async function listSyncs(
 ): Promise<{ rows: Omit<SyncRow, 'definition' | 'said'>[] }> {
   const rows = await database.query<Omit<SyncRow, 'definition' | 'said'> & Row>(
     `select bucket, at, members, looked,
-       greatest(0, coalesce(sent + waiting - lead(sent + waiting) over (order by bucket desc), changed)) as changed,
+       greatest(0, coalesce(
+         sent + waiting - lead(sent + waiting) over (order by bucket desc), changed
+       )) as changed,
        sent, waiting
      from waypost.syncs
-     where definition = $1 and ($2::bigint is null or bucket < $2::bigint) order by bucket desc limit $3::int`,
+     where definition = $1 and ($2::bigint is null or bucket < $2::bigint)
+     order by bucket desc limit $3::int`,
     [definition, page.after?.at ?? null, page.limit],
   );
   return { rows };
@@ -107,8 +113,10 @@ export async function sizesOf(
 ): Promise<{ at: number; members: number }[]> {
   const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / MAX_POINTS));
   return database.query(
-    `select max(at) as at, (array_agg(members order by bucket desc))[1] as members from waypost.syncs
-     where definition = $1 and at >= $2 and at <= $3 group by (bucket - $2::bigint) / $4::bigint order by 1`,
+    `select max(at) as at, (array_agg(members order by bucket desc))[1] as members
+     from waypost.syncs
+     where definition = $1 and at >= $2 and at <= $3
+     group by (bucket - $2::bigint) / $4::bigint order by 1`,
     [definition, fromMs, toMs, stepMs],
   );
 }

@@ -65,7 +65,9 @@ export async function movePositions(
   // Locked in one order, so that two processes never wait for each other.
   const rows = await query<{ partition: number; next: number; last: string }>(
     `select partition, next, last from waypost.positions
-     where reader = $1 and partition in (select partition from jsonb_to_recordset($2::jsonb) as given(partition int))
+     where reader = $1 and partition in (
+       select partition from jsonb_to_recordset($2::jsonb) as given(partition int)
+     )
      order by partition for update`,
     [reader, databaseJson(moves.map(({ partition }) => ({ partition })))],
   );
@@ -80,7 +82,8 @@ export async function movePositions(
   });
   await query(
     `update waypost.positions set next = given.next, last = given.last, read_ms = given."readMs"
-     from jsonb_to_recordset($2::jsonb) as given(partition int, next bigint, last text, "readMs" bigint)
+     from jsonb_to_recordset($2::jsonb)
+       as given(partition int, next bigint, last text, "readMs" bigint)
      where reader = $1 and waypost.positions.partition = given.partition`,
     [reader, databaseJson(to)],
   );

@@ -192,7 +192,10 @@ export async function resultsOf(
        count(*) filter (where job_result = 'failed' or ${IS_DELIVERED})::bigint as attempted,
        count(*) filter (where status = 'held' and job_result is null)::bigint as held,
        count(*) filter (where status = 'cancelled')::bigint as cancelled,
-       count(*) filter (where status in ('dead', 'cancelled') or (job_result is null and status not in (${UNDER_WAY})))::bigint as settled
+       count(*) filter (
+         where status in ('dead', 'cancelled')
+           or (job_result is null and status not in (${UNDER_WAY}))
+       )::bigint as settled
      from waypost.deliveries where job in (select jsonb_array_elements_text($1::jsonb)) group by 1`,
     [databaseJson(ids)],
   );

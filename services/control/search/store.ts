@@ -73,7 +73,8 @@ export async function chunksAfter(
   limit: number,
 ): Promise<StoredChunk[]> {
   return query<StoredChunk & Row>(
-    `select ${COLUMNS} from waypost.search_chunks where seq > $1::bigint order by seq limit $2::int`,
+    `select ${COLUMNS} from waypost.search_chunks
+     where seq > $1::bigint order by seq limit $2::int`,
     [seq, limit],
   );
 }
@@ -98,8 +99,14 @@ export async function keepChunks(
   const sinceMs = nowMs - retentionMs;
   await database.query('delete from waypost.search_chunks where to_ms < $1::bigint', [sinceMs]);
   const [dropped] = await database.query<{ to_ms: number | null }>(
-    `with sized as (select seq, sum(bytes) over (order by to_ms desc, seq desc) as total from waypost.search_chunks),
-       gone as (delete from waypost.search_chunks where seq in (select seq from sized where total > $1::bigint) returning to_ms)
+    `with sized as (
+         select seq, sum(bytes) over (order by to_ms desc, seq desc) as total
+         from waypost.search_chunks
+       ),
+       gone as (
+         delete from waypost.search_chunks
+         where seq in (select seq from sized where total > $1::bigint) returning to_ms
+       )
      select max(to_ms) as to_ms from gone`,
     [maxBytes],
   );

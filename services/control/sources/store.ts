@@ -29,14 +29,17 @@ export async function addEventNames(
   await query(
     `insert into waypost.seen_events (source, name, count, last_at)
      select source, name, count, "lastAt"
-     from jsonb_to_recordset($1::jsonb) as given(source text, name text, count bigint, "lastAt" bigint)
+     from jsonb_to_recordset($1::jsonb)
+       as given(source text, name text, count bigint, "lastAt" bigint)
      on conflict (source, name) do update set
-       count = waypost.seen_events.count + excluded.count, last_at = greatest(waypost.seen_events.last_at, excluded.last_at)`,
+       count = waypost.seen_events.count + excluded.count,
+       last_at = greatest(waypost.seen_events.last_at, excluded.last_at)`,
     [databaseJson(events)],
   );
   await query(
     `delete from waypost.seen_events old using (
-       select source, name, row_number() over (partition by source order by last_at desc, name) as rank
+       select source, name,
+         row_number() over (partition by source order by last_at desc, name) as rank
        from waypost.seen_events
        where name <> '${ANY_CALL}' and source in (select jsonb_array_elements_text($1::jsonb))
      ) ranked

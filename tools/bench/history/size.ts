@@ -16,7 +16,8 @@ export interface Size {
 
 export async function readSize(queries: Queries): Promise<Size> {
   const [sizes] = await queries.query<{ rows: number; indexes: number }>(
-    `select sum(pg_table_size(relid))::bigint as rows, sum(pg_indexes_size(relid))::bigint as indexes
+    `select sum(pg_table_size(relid))::bigint as rows,
+       sum(pg_indexes_size(relid))::bigint as indexes
      from pg_stat_user_tables
      where schemaname = 'waypost' and relname ~ '^((deliveries|responses)_|counts$)'`,
   );
