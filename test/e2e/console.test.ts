@@ -524,15 +524,17 @@ story(
 
 /** Where somebody is on a page: the focus, its outline, and how far down. */
 const PLACE =
-  '[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle, scrollY]';
+  '[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle, ' +
+  'scrollY]';
 /** Row that has the focus. */
 const FOCUSED = "document.activeElement.closest('[data-row]')?.dataset.row";
 /** How often Tab leads on from the skip link to the first delivery of a list with two filters. */
 const MOST_STOPS = 14;
 /** Rows that have another colour than the first one. */
 const COLOURED = `[...document.querySelectorAll('tr[data-row]')]
-  .filter((row, _, [first]) => getComputedStyle(row).backgroundColor !== getComputedStyle(first).backgroundColor)
-  .map((row) => row.dataset.row)`;
+  .map((row) => [row.dataset.row, getComputedStyle(row).backgroundColor])
+  .filter(([, colour], _, [first]) => colour !== first[1])
+  .map(([row]) => row)`;
 
 story(
   'by keyboard alone, a delivery is read beside its list, Back returns to its row, and a search ' +

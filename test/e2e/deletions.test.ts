@@ -83,7 +83,7 @@ describe('under load', () => {
     answeredMs: number;
   }
 
-  test('no receiver sees an older call of a user after the `delete`, and later calls arrive', async () => {
+  test('no older call of a user reaches a receiver after `delete`, but later ones do', async () => {
     const { sink, system } = stage;
     let draining = false;
     let asked = 0;

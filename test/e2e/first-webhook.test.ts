@@ -53,7 +53,7 @@ test('a call leaves as a signed POST with its event, its user and its properties
   expect(isSignedBy(SECRET, request!)).toBe(true);
 });
 
-test('services of one process deliver and retry, with their own health ports and work counts', async () => {
+test('services of one process deliver and retry, each with a health port and metrics', async () => {
   const { sink } = stage;
   sink.on('/hook', [{ status: 503 }, {}]);
   const connection = await stage.connect({ webhooks: [{ url: sink.url('/hook') }] });

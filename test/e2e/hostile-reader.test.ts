@@ -86,7 +86,7 @@ describe.each(SYSTEMS)('a system $processes', ({ together }) => {
     return statuses;
   }
 
-  test(`${TRIALS} trials at once leave nothing behind, and all are answered in their turn`, async () => {
+  test(`${TRIALS} trials at once leave nothing behind, and each is answered in turn`, async () => {
     const waiting: number[] = [];
     let tried = 0;
     const tryOne = async (i: number) => {

@@ -143,7 +143,7 @@ async function vendorApi(answers: Record<string, unknown>): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('the first event of the README arrives, and the secret that it shows verifies it', async () => {
+test("the README's first event arrives, and the secret that it shows verifies it", async () => {
   const [, createSource = '', createDestination = '', send = ''] = blockNamed(
     'README.md',
     'first event',

@@ -36,7 +36,7 @@ test('the history finds a delivery by message, with attempts, request and respon
   expect(request!.headers['webhook-id']).toBe(body.id);
 });
 
-test('an event that no destination takes is found with the reason, by its id and its user', async () => {
+test('an event that no destination takes is found by id and by user, with the reason', async () => {
   const { sink } = stage;
   const { send, destination } = await stage.connect({
     types: ['page'],

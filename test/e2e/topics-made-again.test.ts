@@ -121,8 +121,8 @@ const ALL = READERS.flatMap(([topic, reader]): Case[] => [
 const EACH_ONCE = [ALL[0]!, ALL[3]!, ALL[4]!];
 
 test.each(process.env.CASES === 'all' ? ALL : EACH_ONCE)(
-  'after `$topic` was deleted under load and made again $when with $partitions partitions, what is ' +
-    'acknowledged is delivered',
+  'after `$topic` was deleted under load and made again $when with $partitions partitions, what ' +
+    'is acknowledged is delivered',
   async ({ topic, reader, when, partitions }) => {
     const { load } = rig;
     await rig.flowing();

@@ -423,7 +423,7 @@ async function profilesOf(name: string): Promise<number> {
   return Number(/^waypost_profiles(?:\{.*\})? (\d+)/m.exec(text)?.[1] ?? 0);
 }
 
-test('what comes while one of two processes stands still counts in its partitions too', async () => {
+test('what comes while one of two processes is frozen counts in its partitions too', async () => {
   const audience = 'aud_invited';
   await start('b');
   await define({ key: 'invited' }, 'audience');

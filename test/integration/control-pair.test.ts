@@ -192,7 +192,7 @@ test('with a blocked history destinations that fail or recover still cause notic
   }
 }, 240_000);
 
-test('two processes count each event name once, also new names, and if one is killed meanwhile', async () => {
+test('two processes count each event name once, new ones too, and when one is killed', async () => {
   const [one] = both();
   const source = (await one.call('POST', '/sources', { name: 'Names' })).id as string;
   const tracks = (name: string, count: number) =>

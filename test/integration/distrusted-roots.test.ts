@@ -79,11 +79,13 @@ tls.createSecureContext = (options) => {
 distrustRoots();
 const handshakes = [];
 const sender = new Sender({
-  timeoutMs: 5_000, guard: () => undefined, names: new NameResolver(1_000), clock: new StallClock(), mostConnections: 9,
+  timeoutMs: 5_000, guard: () => undefined, names: new NameResolver(1_000),
+  clock: new StallClock(), mostConnections: 9,
   onHandshake: (resumed) => handshakes.push(resumed ? 'resumed' : 'full'),
 });
 const post = (port, pem) => new Promise((resolve) => sender.send({
-  origin: 'https://localhost:' + port, path: '/', headers: [], body: Buffer.from('{}'), ...(pem && { tls: new ClientTls(pem) }),
+  origin: 'https://localhost:' + port, path: '/', headers: [], body: Buffer.from('{}'),
+  ...(pem && { tls: new ClientTls(pem) }),
 }, (result) => resolve(result.ok ? 'ok' : result.error.message)));
 const outcome = (promise) => promise.then(() => 'ok', (error) => error.cause?.code ?? error.code);
 const BAD = Number(process.env.BAD), GOOD = Number(process.env.GOOD);
@@ -154,10 +156,12 @@ test("a destination's own authorities are trusted, whatever is listed", async ()
 const OTHERS: Readonly<Record<string, string>> = {
   fetch: "outcome(fetch('https://localhost:' + at))",
   'node:https': `outcome(new Promise((resolve, reject) =>
-    require('node:https').get({ port: at, agent: new (require('node:https').Agent)() }, resolve).on('error', reject)))`,
+    require('node:https').get({ port: at, agent: new (require('node:https').Agent)() }, resolve)
+      .on('error', reject)))`,
   'undici of the service': "outcome(require('undici').request('https://localhost:' + at))",
-  'the ES module of node:tls': `import('node:tls').then(({ connect }) => outcome(new Promise((resolve, reject) =>
-    connect({ port: at, host: 'localhost' }, resolve).on('error', reject))))`,
+  'the ES module of node:tls': `import('node:tls').then(({ connect }) =>
+    outcome(new Promise((resolve, reject) =>
+      connect({ port: at, host: 'localhost' }, resolve).on('error', reject))))`,
   Kafka: `outcome(new Promise((resolve, reject) => require('kafkajs/src/network/socketFactory')()(
     { host: 'localhost', port: at, ssl: {}, onConnect: resolve }).on('error', reject)))`,
 };
@@ -176,8 +180,9 @@ test.each(Object.entries(OTHERS))(
 test('no mail goes to the server of a listed authority', async () => {
   const statements = `
     const body = Buffer.from(JSON.stringify({ subject: 's', text: 't' }));
-    const send = (port) => new Promise((resolve) => new MailSender('smtps://localhost:' + port).send(
-      { origin: 'mailto:a@example.com', path: '', headers: [], body }, (result) => resolve(result.error.message)));
+    const mail = { origin: 'mailto:a@example.com', path: '', headers: [], body };
+    const send = (port) => new Promise((resolve) => new MailSender('smtps://localhost:' + port)
+      .send(mail, (result) => resolve(result.error.message)));
     return send(BAD)`;
   expect(await inProcess(statements, { listed: true })).toMatch(/unable to verify|issuer/);
 });

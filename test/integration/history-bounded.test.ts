@@ -159,21 +159,26 @@ describe.each(Object.keys(openings))('%s', (name) => {
     await database.transaction(async ({ query }) => {
       await query(UNHURRIED);
       await query(
-        `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, event, user_id, status,
-           reason, settled_at, expires_at, replay, hop, made, test, record, tries, last_status, last_error, job)
-         select accepted_at + n, 'dlv_' || n, 'msg-' || n, 'src_1', 'dst_1', 'track', 'Paid', 'user-1',
-           (array['waiting', 'retrying', 'held', 'delivered', 'dead'])[1 + n % 5],
-           'circuit_open', settled_at + n, expires_at, replay, hop, 1, false, record, '[]', 503, 'status', 'rpl_1'
+        `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, event,
+           user_id, status, reason, settled_at, expires_at, replay, hop, made, test, record, tries,
+           last_status, last_error, job)
+         select accepted_at + n, 'dlv_' || n, 'msg-' || n, 'src_1', 'dst_1', 'track', 'Paid',
+           'user-1', (array['waiting', 'retrying', 'held', 'delivered', 'dead'])[1 + n % 5],
+           'circuit_open', settled_at + n, expires_at, replay, hop, 1, false, record, '[]',
+           503, 'status', 'rpl_1'
          from waypost.deliveries cross join generate_series(1, ${ROWS}) n where id = 'dlv_0'`,
       );
       await query(`delete from waypost.deliveries where id = 'dlv_0'`);
       await query(
-        `insert into waypost.audit (entry, version, kind, at, action, name, by_id, by_name, by_role, changes)
-         select 'dst_1', n, 'destination', ${START} + n, 'changed', 'Hook', 'tok_1', 'Kim', 'admin', '[]'
+        `insert into waypost.audit (entry, version, kind, at, action, name, by_id, by_name, by_role,
+           changes)
+         select 'dst_1', n, 'destination', ${START} + n, 'changed', 'Hook', 'tok_1', 'Kim', 'admin',
+           '[]'
          from generate_series(1, ${ROWS}) n`,
       );
       await query(
-        `insert into waypost.notices (id, at, destination, kind, since, ended_at, alert, said, acknowledged)
+        `insert into waypost.notices
+           (id, at, destination, kind, since, ended_at, alert, said, acknowledged)
          select 'ntc_' || n, ${START} + n, 'dst_1', 'failing', 0, 1, 'none', '{}', '{}'
          from generate_series(1, ${ROWS}) n`,
       );
@@ -225,7 +230,8 @@ describe.each(Object.keys(openings))('%s', (name) => {
 
   test('few that fit are found behind many that do not, a page after the other', async () => {
     await database.query(
-      `update waypost.deliveries set made = 0 where id in ('dlv_7', 'dlv_${MOST_LOOKED}', 'dlv_${ROWS - 5}')`,
+      `update waypost.deliveries set made = 0
+       where id in ('dlv_7', 'dlv_${MOST_LOOKED}', 'dlv_${ROWS - 5}')`,
     );
     const found = (filter: Filter, looks: number) => {
       let left = looks;

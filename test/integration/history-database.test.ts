@@ -253,11 +253,11 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(await list({ user: 'user-2' })).toEqual(['dlv_2']);
   });
 
-  test('finds the deliveries that ended in a part of the time by an index, among many', async () => {
+  test('finds deliveries that ended in a part of the time by an index, among many', async () => {
     await record(aDeath({ delivery: 'dlv_0' }));
     await database.query(
-      `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, settled_at,
-         expires_at, replay, hop, made, test, record, tries)
+      `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id,
+         status, settled_at, expires_at, replay, hop, made, test, record, tries)
        select accepted_at + n, 'dlv_' || n, message, source, destination, type, user_id,
          case n % 3 when 0 then 'delivered' else 'dead' end, settled_at + n * 1000,
          expires_at, replay, hop, made, test, record, tries
@@ -288,11 +288,11 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     expect(plans).toEqual(Array(8).fill(expect.stringContaining('_by_ended')));
   });
 
-  test('finds attempted deliveries in an index, behind many that wait without an attempt', async () => {
+  test('finds attempted deliveries in an index, behind many not attempted yet', async () => {
     await record(aWait({ delivery: 'dlv_0' }));
     await database.query(
-      `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status,
-         expires_at, replay, hop, made, test, record, tries)
+      `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id,
+         status, expires_at, replay, hop, made, test, record, tries)
        select accepted_at + n, 'dlv_' || n, message, source, destination, type, user_id, status,
          expires_at, replay, hop, case when n < 5 then 1 else 0 end, test, record, tries
        from waypost.deliveries cross join generate_series(1, 9000) n where id = 'dlv_0'`,
@@ -654,7 +654,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
     ]);
   });
 
-  test('keeps the counts of a day by minute and of longer ago by hour, within their space', async () => {
+  test('keeps counts of a day by minute and older ones by hour, within their space', async () => {
     const HOUR = 3_600_000;
     const nowMs = 1_000 * HOUR + 30 * 60_000;
     const count = (ago: number, minute: number, destination = 'dst_1') => ({
@@ -1140,7 +1140,7 @@ describe.each(Object.keys(kinds))('%s', (name) => {
       expect(JSON.stringify(row).length).toBeLessThan(10_000);
     });
 
-    test('until the rows are deleted with their user, or dropped with their partition', async () => {
+    test('until rows are deleted with their user, or dropped with their partition', async () => {
       await record(failure(1, 'one'), { ...failure(1, 'two', 'dlv_2'), userId: 'lee' });
       const deletion = { id: 'del_1', at: START + 50_000, users: ['user-1'], anonymous: [] };
       const done = { sources: null, affected: [], messages: 0 };

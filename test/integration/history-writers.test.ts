@@ -139,7 +139,7 @@ test('two processes both write a delivery that exists and one that does not', as
   expect(await made()).toEqual(['known 2', 'new 2']);
 });
 
-test('of two processes that make the same partition one begins anew, and then writes its rows', async () => {
+test('if two processes make the same partition, one begins anew and writes its rows', async () => {
   const processOn = async (database: Database) => {
     const stored = new StoredDeliveries({
       keep: { forMs: 86_400_000, maxBytes: 1e9 },
@@ -175,7 +175,7 @@ test('of two processes that make the same partition one begins anew, and then wr
   expect(await made()).toEqual(['first 1', 'known 1', 'second 1']);
 });
 
-test('two processes count for the same destinations in opposite orders, and no count is lost', async () => {
+test('no count is lost if two processes count for destinations in opposite orders', async () => {
   await one.query('delete from waypost.counts');
   const { freeze, frozen, thaw } = freezer();
   const pausing = withTransactions((transaction) => ({

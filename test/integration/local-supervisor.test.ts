@@ -156,8 +156,11 @@ describe('with an existing broker', () => {
     const slow = `
       process.title = 'waypost-router';
       const from = Date.now();
-      require('node:http').createServer((request, response) => response.writeHead(Date.now() - from > 1500 ? 200 : 503).end('{}'))
-        .listen(process.env.WAYPOST_ROUTER_HEALTH_PORT, '127.0.0.1', () => process.send({ type: 'started' }));
+      const port = process.env.WAYPOST_ROUTER_HEALTH_PORT;
+      require('node:http')
+        .createServer((request, response) =>
+          response.writeHead(Date.now() - from > 1500 ? 200 : 503).end('{}'))
+        .listen(port, '127.0.0.1', () => process.send({ type: 'started' }));
       process.on('disconnect', () => process.exit(0));`;
     const from = Date.now();
     const system = stubs(shared(), { router: slow });
@@ -221,7 +224,7 @@ describe('a refused start prints one sentence about', () => {
   });
 });
 
-test('a start without a folder for its state goes on, and says what `waypost` then needs', async () => {
+test('a start without a folder for its state goes on, and says what `waypost` needs', async () => {
   // A file is in its place, so that root cannot create it either.
   writeFileSync(join(dir, 'file'), '');
   const system = stubs({ ...shared(), XDG_STATE_HOME: join(dir, 'file') });

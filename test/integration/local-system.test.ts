@@ -141,7 +141,7 @@ describe('npm start', () => {
       await inject(new Kafka({ ...quiet, ...kafkaAddress(loadSettings(system.env)) }));
     });
 
-    test('the controller of Kafka, which can delete topics, answers nobody without a login', async () => {
+    test("Kafka's controller, which can delete topics, answers only after a login", async () => {
       const { broker, controller } = ports();
       expect(await deleteTopic(controller, 'config')).toBe('closed');
       expect(await deleteTopic(broker, 'config')).toBe('closed');

@@ -228,8 +228,8 @@ const EACH_ONCE: Moments[] = [
 ];
 
 test.each(process.env.CASES === 'all' ? ALL : EACH_ONCE)(
-  'config $config, messages $messages, attempts $attempts, history $history: what is acknowledged ' +
-    'afterwards is delivered, and in the history',
+  'config $config, messages $messages, attempts $attempts, history $history: what is ' +
+    'acknowledged afterwards is delivered, and in the history',
   async (moments) => {
     restore(moments);
     const restored = await start();

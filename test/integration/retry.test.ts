@@ -220,7 +220,7 @@ test('after an empty tier was deleted that no setting names, retry returns what 
 }, 300_000);
 
 // The last test: it leaves `webhooks.due` with a limit.
-test('a delivery that `webhooks.due` does not take ends dead without a body, and holds up no other', async () => {
+test('a delivery refused by `webhooks.due` dies without a body, holding up no other', async () => {
   await limitRecords(admin, env.WAYPOST_TOPIC_PREFIX + DUE, 4_000);
   // Random, because batches are compressed.
   const body = randomBytes(10_000);

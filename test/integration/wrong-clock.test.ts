@@ -79,7 +79,7 @@ test('its first record has the time of the brokers', async () => {
   }
 }, 240_000);
 
-test('two processes share their partitions, and repeat nothing, after the clock of one was set back', async () => {
+test('two processes share partitions, repeating nothing, after one clock is set back', async () => {
   const topics = [WEBHOOKS, DUE];
   const folder = mkdtempSync(join(tmpdir(), 'waypost-clocks-'));
   const clocks = new WrongClocks(folder);

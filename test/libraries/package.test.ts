@@ -22,7 +22,11 @@ afterAll(() => installed.remove());
 
 const USE = `
   const verify = () => verifyWebhook({ headers: {}, body: '', secret: 's' }).event.type.length;
-  const analytics = new Analytics({ writeKey: 'k', fetch, onFailed: (messages, { code }) => [messages, code, verify] });
+  const analytics = new Analytics({
+    writeKey: 'k',
+    fetch,
+    onFailed: (messages, { code }) => [messages, code, verify],
+  });
   const queued: boolean = analytics.track({ userId: 'u', event: 'E', properties: { total: 1 } });
   // @ts-expect-error -- nobody did it
   analytics.track({ event: 'E' });

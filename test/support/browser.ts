@@ -4,7 +4,8 @@ import { type Browser, type BrowserContextOptions, type Page } from 'playwright-
 /** A real Chromium for tests of the console. It records the errors that pages report. */
 
 /** A change of style begins its transitions with the next frame. */
-const SETTLED = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+const SETTLED = `new Promise((resolve) =>
+    requestAnimationFrame(() => requestAnimationFrame(resolve)))
   .then(() => Promise.all(document.getAnimations()
     .filter(({ effect }) => effect.getTiming().iterations !== Infinity)
     .map(({ finished }) => finished.catch(() => undefined)))).then(() => undefined)`;
@@ -57,8 +58,9 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
       // Colours in the middle of a transition are not what people read.
       await evaluate(SETTLED);
       const only = rule === undefined ? '' : `, runOnly: ['${rule}']`;
-      const run = `axe.run(document, { preload: false, resultTypes: ['violations']${only} }).then(({ violations }) => violations
-        .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ' ' + failureSummary)))`;
+      const run = `axe.run(document, { preload: false, resultTypes: ['violations']${only} })
+        .then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+          nodes.map(({ target, failureSummary }) => [id, ...target, failureSummary].join(' '))))`;
       return (await evaluate(run)) as string[];
     },
     close: () => context.close(),

@@ -40,7 +40,8 @@ const IN_MEMORY = `
         return parentPort.postMessage({ id, rows: [] });
       }
       const options = blob === undefined ? {} : { blob: new Blob([blob]) };
-      const answer = await database.query(sql, params, options).catch((error) => ({ error: error.message, code: error.code }));
+      const answer = await database.query(sql, params, options)
+        .catch((error) => ({ error: error.message, code: error.code }));
       parentPort.postMessage({ id, ...answer });
     });
     parentPort.postMessage('ready');

@@ -13,7 +13,7 @@ export const CHART = join(ROOT, 'deploy/helm/waypost');
 export interface Manifest {
   kind: string;
   metadata: { name: string; annotations?: Record<string, string>; labels: Record<string, string> };
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each kind has its own fields; a test names those it reads
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each kind has fields of its own
   spec: any;
 }
 

@@ -160,7 +160,10 @@ export function startWithStubs(
     supervise({
       env: process.env,
       entry: (name) => [require('node:path').join(${JSON.stringify(dir)}, name + '.js')],
-      onReady: async (system) => { system.output.say(JSON.stringify({ brokers: system.brokers })); system.output.say('waypost ready'); },
+      onReady: async ({ brokers, output }) => {
+        output.say(JSON.stringify({ brokers }));
+        output.say('waypost ready');
+      },
     }).then((code) => process.exit(code));`;
   return startSupervised(process.execPath, ['-e', script], env);
 }
@@ -168,8 +171,9 @@ export function startWithStubs(
 function stub(name: string): string {
   return `
     process.title = 'waypost-${name}';
+    const port = process.env.WAYPOST_${name.toUpperCase()}_HEALTH_PORT;
     require('node:http').createServer((request, response) => response.end('{}'))
-      .listen(process.env.WAYPOST_${name.toUpperCase()}_HEALTH_PORT, '127.0.0.1', () => process.send({ type: 'started' }));
+      .listen(port, '127.0.0.1', () => process.send({ type: 'started' }));
     process.on('SIGTERM', () => { console.log('${name} stops'); process.exit(0); });
     process.on('disconnect', () => process.exit(0));`;
 }

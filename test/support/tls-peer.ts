@@ -59,7 +59,8 @@ def send(connection):
     at = id(connection._sslobj) + object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p)
     handle = ctypes.c_void_p.from_address(at)
     while flood:
-        begun = library.SSL_new_session_ticket(handle) if flood == 1 else library.SSL_key_update(handle, flood - 2)
+        if flood == 1: begun = library.SSL_new_session_ticket(handle)
+        else: begun = library.SSL_key_update(handle, flood - 2)
         if begun != 1 or library.SSL_do_handshake(handle) != 1: return
 
 def end_with_parent():

@@ -1,5 +1,5 @@
-// Verifies a request by the `verify` of a page: its file and the secret are the arguments, the request is JSON on standard
-// input. Exits with 0 only if the signature is right.
+// Verifies a request by the `verify` of a page: its file and the secret are the arguments, the
+// request is JSON on standard input. Exits with 0 only if the signature is right.
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 

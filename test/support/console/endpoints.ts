@@ -12,7 +12,7 @@ import { type Scene } from './administration';
 const SECRET = 'planted-client-secret';
 
 export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
-  'an administrator connects Slack behind OAuth2, previews a recent event, and corrects refused fields':
+  'an administrator connects Slack behind OAuth2, previews an event, and corrects refused fields':
     async ({ stage, tab, shop, isGood, isGoodEverywhere }) => {
       const { page } = tab;
       stage.sink.on('/token', {
@@ -85,7 +85,7 @@ export const endpoints: Record<string, (scene: Scene) => Promise<void>> = {
       expect(await page.content()).not.toContain(SECRET);
     },
 
-  'a stored secret is kept until its host changes, and a destination gets a retry plan and an Ed25519 key':
+  'a secret is kept until its host changes, and a destination gets a retry plan and Ed25519 key':
     async ({ stage, tab, shop, isGoodEverywhere }) => {
       const { page } = tab;
       const auth = { type: 'bearer', token: 'planted-bearer' };

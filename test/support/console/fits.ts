@@ -38,9 +38,13 @@ const UNDRESSED = `document.fonts.ready.then(() => {
   const boxes = all('.exchange pre, .exchange .json');
   const background = (row) => getComputedStyle(row).backgroundColor;
   return [
-    ...boxes.filter((box) => box.scrollHeight > box.clientHeight + 1).map((box) => 'scrolls in a box: ' + box.ariaLabel),
+    ...boxes
+      .filter((box) => box.scrollHeight > box.clientHeight + 1)
+      .map((box) => 'scrolls in a box: ' + box.ariaLabel),
     ...([...document.fonts].some(isLoaded) ? [] : ['its font is not the shipped one']),
-    ...heights.filter((height) => height < 36 || height > 40).map((height) => 'a dense row is ' + height + ' px high'),
+    ...heights
+      .filter((height) => height < 36 || height > 40)
+      .map((height) => 'a dense row is ' + height + ' px high'),
     ...all('.table tbody tr + tr')
       .filter((row) => background(row) !== background(row.previousElementSibling))
       .map((row) => 'a row has another colour: ' + row.textContent),
@@ -64,7 +68,8 @@ const MISSTYLED = `Object.entries(${JSON.stringify(STYLES)}).flatMap(([selector,
     .map(({ property, found }) => selector + ' has ' + property + ' ' + found)))`;
 
 /** Where the path above the heading leads. */
-const CRUMBS = `[...document.querySelectorAll('nav.crumbs a')].map((link) => link.getAttribute('href'))`;
+const CRUMBS = `[...document.querySelectorAll('nav.crumbs a')]
+  .map((link) => link.getAttribute('href'))`;
 /** Returns the list that a page leads back to; undefined: none of these. */
 function listAbove(path: string): string | undefined {
   if (path === '/lookup') return '/deliveries';
@@ -83,11 +88,13 @@ const LEAVING = `(() => {
   const line = bar + (header ? header.getBoundingClientRect().height : 0);
   for (const table of document.querySelectorAll('main .table-scroll[data-fits] > table')) {
     table.scrollIntoView();
-    if (header && Math.abs(header.getBoundingClientRect().top - bar) > 1) gone.push('the header leaves');
+    if (header && Math.abs(header.getBoundingClientRect().top - bar) > 1)
+      gone.push('the header leaves');
     const { top, bottom } = table.getBoundingClientRect();
     const head = table.tHead.rows[0].cells[0].getBoundingClientRect();
     if (top > line - 2 || bottom < line + head.height) continue;
-    if (Math.abs(head.top - line) > 1) gone.push('the head of ' + table.parentElement.ariaLabel + ' leaves');
+    if (Math.abs(head.top - line) > 1)
+      gone.push('the head of ' + table.parentElement.ariaLabel + ' leaves');
     else stayed++;
   }
   scrollTo(0, 0);
@@ -96,7 +103,8 @@ const LEAVING = `(() => {
 
 /** Rows that are no cards on a phone: their cells stand beside each other. */
 const NO_CARDS = `[...document.querySelectorAll('.table thead, .table td')]
-  .filter((element) => element.offsetParent !== null && getComputedStyle(element).display !== 'block')
+  .filter((element) => element.offsetParent !== null)
+  .filter((element) => getComputedStyle(element).display !== 'block')
   .map((element) => 'no card: ' + element.textContent.slice(0, 20))`;
 
 /** Returns what is not as meant for a large window, and how many heads of tables stayed in it. */

@@ -111,8 +111,11 @@ function withAndWithout(route: string): string[] {
 }
 
 /** Elements beyond the right edge of the window, which make the page scroll sideways. */
-export const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')]
-  .filter((element) => element.getBoundingClientRect().right > innerWidth).map((element) => element.className || element.tagName)`;
+export const WIDER = `document.documentElement.scrollWidth <= innerWidth
+  ? []
+  : [...document.querySelectorAll('body *')]
+      .filter((element) => element.getBoundingClientRect().right > innerWidth)
+      .map((element) => element.className || element.tagName)`;
 
 /** Names in tables of which less than 60 px can be seen. */
 export const VANISHED = `[...document.querySelectorAll('td > .link')]
@@ -122,7 +125,8 @@ export const VANISHED = `[...document.querySelectorAll('td > .link')]
 /** How far below the window's bottom the first of something ends, px; 0: it is in the window. */
 export const belowTheFold = (selector: string) => `(() => {
   scrollTo(0, 0);
-  const found = [...document.querySelectorAll('${selector}')].find((element) => element.getBoundingClientRect().height > 0);
+  const found = [...document.querySelectorAll('${selector}')]
+    .find((element) => element.getBoundingClientRect().height > 0);
   if (!found) return 'nothing is shown';
   const { top } = found.getBoundingClientRect();
   return Math.max(0, Math.round(top + 20 - innerHeight));

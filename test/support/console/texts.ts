@@ -36,11 +36,14 @@ function wordsIn(text: string): string[] {
  * API answered. Code and dates are no texts.
  */
 const TEXTS = `(() => {
-  const isCode = (element) => element.closest('code, pre, time, script, style, noscript, [aria-hidden=true], .json, .recharts-wrapper svg') !== null;
+  const code = 'code, pre, time, script, style, noscript, [aria-hidden=true], .json, ' +
+    '.recharts-wrapper svg';
+  const isCode = (element) => element.closest(code) !== null;
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (!isCode(node.parentElement)) found.push([node.parentElement.closest('.pill') ? 'pill' : 'text', node.data]);
+    const parent = node.parentElement;
+    if (!isCode(parent)) found.push([parent.closest('.pill') ? 'pill' : 'text', node.data]);
   }
   for (const name of ['aria-label', 'placeholder', 'title', 'alt']) {
     for (const element of document.querySelectorAll('body [' + name + ']')) {

@@ -93,7 +93,7 @@ test.each<[string, boolean, number | undefined, boolean]>([
   expect(story.isOpen()).toBe(isOpen);
 });
 
-test('a deletion opens the profiles of definitions that are gone, until Kafka no longer has it', async () => {
+test('a deletion opens profiles of definitions that are gone, until Kafka drops it', async () => {
   const { audiences, isOpen, remove, changeConfig } = audiencesUnderTest(true);
   await audiences.start();
   expect(isOpen()).toBe(false);
@@ -108,7 +108,7 @@ test('a deletion opens the profiles of definitions that are gone, until Kafka no
   }
 });
 
-test('a definition that is deleted leaves no status, also of a partition that has moved away', async () => {
+test('a deleted definition leaves no status, also of a partition that has moved away', async () => {
   const trait = ofTrait({ ...A_DEFINITION, id: 'trt_1', compute: 'count', event: 'Buy' });
   const { audiences, memory, assign, undefine } = audiencesUnderTest(false, [trait]);
   const status = () =>

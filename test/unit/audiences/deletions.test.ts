@@ -49,7 +49,7 @@ function profilesUnderTest() {
   };
 }
 
-test('a deleted user has no profile, and receivers of audiences and traits are told nothing', () => {
+test('a deleted user has no profile, and receivers of audiences and traits hear nothing', () => {
   const { store, sync, identify, buy, forget } = profilesUnderTest();
   identify('a', { plan: 'pro', email: 'kim@example.com' }, 1);
   buy('b', 2);
@@ -82,7 +82,7 @@ test('an alias that is older than the deletion of its new id brings nothing', ()
   expect(store.get('kim')).toBeUndefined();
 });
 
-test('a deletion for a source removes the traits that it set last, and no earlier value returns', () => {
+test('a deletion for a source removes traits that it set last, and no older value returns', () => {
   const { store, sync, identify, forget } = profilesUnderTest();
   identify('b', { plan: 'pro', city: 'Rome' }, 1);
   identify('a', { plan: 'pro', email: 'kim@example.com' }, 2);

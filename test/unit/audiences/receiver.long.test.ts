@@ -458,7 +458,7 @@ test.each(DEATHS)(
   },
 );
 
-test('an alias takes along no counters of a definition whose second reading has not come to it', () => {
+test('an alias takes no counters of a definition whose second reading has not come to it', () => {
   const [ann, bob, dan] = [0, 1, 3];
   const story = new Story(true);
   const { world } = story;

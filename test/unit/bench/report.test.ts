@@ -92,7 +92,7 @@ describe('the report', () => {
     expect(lineOf(text, /all, batches of 100: ingest/)).toMatch(/ 100 +one run/);
   });
 
-  test('missing and repeated deliveries, warnings and failed parts are faults of their round', () => {
+  test('missing or repeated deliveries, warnings and failed parts are faults of a round', () => {
     const isolation = { phases: [{ hanging: 10, refused: 2, missing: 0 }] };
     const bad = {
       rows: [],

@@ -17,7 +17,7 @@ test('a copy is restored in its order', async () => {
   );
 });
 
-test('nothing of a copy that breaks off is written, so that it can be restored once it is whole', async () => {
+test('nothing of a partial copy is written, so that it can be restored once whole', async () => {
   const memory = memoryLog();
   const broken = Readable.from([whole.slice(0, -5)]);
   await expect(restore(memory.kafka, broken)).rejects.toThrow('Line 1200 is no record of config.');
@@ -38,7 +38,7 @@ test('a restore that Kafka interrupts goes on where it broke off', async () => {
   );
 });
 
-test('a restore goes on behind records that Kafka has twice, since it had lost an answer', async () => {
+test('a restore goes on behind records that Kafka has twice because of a lost answer', async () => {
   const memory = memoryLog();
   for (const i of [0, 1, 0, 1]) {
     const { key, value } = JSON.parse(lineOf(i)) as { key: string; value: string };

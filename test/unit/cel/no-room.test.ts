@@ -66,7 +66,7 @@ async function anew(): Promise<number> {
   return Number(line?.slice(name.length));
 }
 
-test('a filter that cannot be kept, and takes too much to compile for a message, is refused', async () => {
+test('a filter that has no room and is too dear to compile for a message is refused', async () => {
   routed([...large, ...small]);
   const before = await anew();
   const { outcomes, costly, compiled } = routed([...small, ...large]);

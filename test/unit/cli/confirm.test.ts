@@ -134,7 +134,7 @@ test.each(DESTRUCTIVE)('%s acts after a yes, and with --yes', async (text, _, ch
   expect(changes).toContain(change);
 });
 
-test('an import that replaces everything needs --yes without a terminal, and a trial does not', async () => {
+test('without a terminal, a replacing import needs --yes, and a trial of it does not', async () => {
   const file = (dry: string[]) =>
     waypost(['import', '-', '--replace', ...dry], {
       env: AT_CONTROL,

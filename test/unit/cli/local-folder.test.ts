@@ -94,7 +94,7 @@ test('a cloned folder gets neither a write key nor a token', async () => {
   expect(requests).toEqual([]);
 });
 
-test('a link to the folder of a stranger is refused, and a link to an own one is followed', async () => {
+test("a link to a stranger's folder is refused, and a link to an own one is followed", async () => {
   const stranger = cloned('clone');
   const mine = own('mine');
   const cwd = join(folder, 'links');

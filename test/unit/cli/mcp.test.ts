@@ -290,7 +290,7 @@ describe('what an assistant may do, also with the token of an administrator', ()
     });
   });
 
-  test('texts of senders and endpoints stand in a block of data with an end of its own', async () => {
+  test('texts of senders and endpoints are in a block of data with an end of its own', async () => {
     const [shown, again] = await ask(
       [],
       tool('get_delivery', { id: 'dlv_1' }),

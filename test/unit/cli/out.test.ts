@@ -41,7 +41,7 @@ const run = (...argv: string[]) => {
 };
 const createToken = (out: string) => run('tokens', 'create', 'CI', '--role', 'admin', '--out', out);
 
-test('a file that exists gets the new text, for its owner only, and no other file is left', async () => {
+test('an existing file gets the new text, for its owner only, and no other is left', async () => {
   writeFileSync(join(dir, 'token'), 'old', { mode: 0o644 });
   expect(await createToken('token')).toMatchObject({ code: 0 });
   expect(readFileSync(join(dir, 'token'), 'utf8')).toMatch(/^wpt_\S+\n$/);

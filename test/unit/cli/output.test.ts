@@ -88,7 +88,7 @@ const HOSTILE = 'a\u001b]52;c;cm0gLXJm\u0007\u009b2J\u202eb';
 // eslint-disable-next-line no-control-regex -- what a terminal obeys
 const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
 
-test('no text of a stranger reaches the terminal as it is, also as JSON, which stays the same', () => {
+test('no text of a stranger reaches the terminal raw, also as JSON, which stays the same', () => {
   const said = { out: '', err: '' };
   const world = {
     env: {},

@@ -119,7 +119,7 @@ test('an export contains no ids, secrets or write keys, and is parsed to the sam
   expect(parseFile(JSON.stringify(FILE))).toEqual(FILE);
 });
 
-test('a definition whose sources were all deleted is left out, and the file can be imported', () => {
+test('a definition whose sources are all deleted is left out, and the file can be imported', () => {
   const audiences = [PROS, { ...PROS, id: 'aud_2', name: 'Lost', sources: ['src_gone'] }];
   const traits = [{ ...SPENT, sources: ['src_gone'] }];
   const file = toFile({ ...HERE, audiences, traits }, new Date(0));
@@ -317,7 +317,7 @@ test('an import with ambiguous or unknown names is refused with a fault for each
   ]);
 });
 
-test('an import whose definitions would share a trait is refused before it changes anything', () => {
+test('an import whose definitions would share a trait is refused before anything changes', () => {
   const members = {
     ...SPENT,
     id: 'trt_2',
@@ -352,7 +352,7 @@ test('a renamed audience keeps its trait in another system', () => {
   expect(faults).toEqual([expect.stringContaining('the trait p here and pros in the file')]);
 });
 
-test('an audience that has another name here is renamed, also one of an import that broke off', () => {
+test('an audience with another name here is renamed, also one of an import that broke off', () => {
   const file = toFile({ ...HERE, audiences: [{ ...PROS, name: 'Professionals' }] }, new Date(0));
   // Its key is made of its first name, which an import replaces by a second call.
   const brokenOff = { ...PROS, name: 'pros' };
@@ -630,7 +630,7 @@ describe('the authentication, TLS settings and signatures of a destination', () 
   });
 });
 
-test('a replacing import deletes what the file does not have, definitions before what they use', () => {
+test('a replacing import deletes what the file lacks, definitions before what they use', () => {
   const empty = toFile({ sources: [], destinations: [], audiences: [], traits: [] }, new Date(0));
   expect(planRemovals(parseFile(JSON.stringify(empty)), HERE).map(({ id }) => id)).toEqual([
     'aud_1',

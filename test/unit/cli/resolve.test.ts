@@ -91,7 +91,7 @@ test('an unknown data dir is refused, also with a token of the environment', () 
   );
 });
 
-test('the data dir of a system that is down is refused, also with a token of the environment', () => {
+test('a data dir whose system is down is refused, also with a token of the environment', () => {
   expect(() => resolvePlace({ env: { WAYPOST_TOKEN: 't' }, local: STOPPED })).toThrow(
     /^The Waypost of \.waypost is not running\. Run `npm start`/,
   );

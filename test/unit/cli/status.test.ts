@@ -188,7 +188,7 @@ beforeEach(() => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-test('status names who loses events first, then who waits, and leaves out who fares well', async () => {
+test('status names first who loses events, then who waits, and leaves out the rest', async () => {
   const { code, out, err } = await atControl('status');
   expect(code).toBe(0);
   expect(err).toBe(
@@ -223,7 +223,7 @@ test('status --json has every destination, in the same order', async () => {
   ]);
 });
 
-test('status of one destination answers who, since when, why, how many, and when it goes on', async () => {
+test("a destination's status says who, since when, why, how many and when it goes on", async () => {
   const { out } = await atControl('status', 'dst_down');
   expect(out).toMatch(/^destination +Cobalt \(dst_down\)$/m);
   expect(out).toMatch(/^since +2026-01-01T10:41/m);

@@ -168,7 +168,7 @@ test.each([999, 1])(
   },
 );
 
-test('an entry that a stranger overwrites is restored, also for services without the key', async () => {
+test('an entry a stranger overwrote is restored, also for services without the key', async () => {
   const memory = memoryLog();
   const control = await openControl(memory);
   const router = await open(memory, []);
@@ -382,7 +382,7 @@ test.each<[string, number, boolean]>([
   },
 );
 
-test('two control processes repair a forged entry of the last version, and come to rest', async () => {
+test('two control processes repair a forged entry of the last version and then rest', async () => {
   const memory = memoryLog();
   const [a, b] = [await openControl(memory), await openControl(memory)];
   const ingest = await open(memory, []);
@@ -470,7 +470,7 @@ describe('the rotation of the key', () => {
     return memory;
   }
 
-  test('reseal authenticates every entry and deletion again, and a stranger’s record not', async () => {
+  test('reseal authenticates each entry and deletion anew, but no stranger’s record', async () => {
     const memory = await aSystem();
     memory.append([record('token', aToken('tok_attacker'))]);
     const { config, writer } = await openControl(memory, [NEWER, KEY]);
@@ -484,7 +484,7 @@ describe('the rotation of the key', () => {
     expect(await reencryptConfig({ config, writer, encryptor })).toMatchObject({ resealed: 0 });
   });
 
-  test('reseal deletes what a stranger added, also for services without the key, if asked to', async () => {
+  test('if asked, reseal deletes strangers’ entries, also for services without a key', async () => {
     const memory = await aSystem();
     const router = await open(memory, []);
     memory.append([

@@ -110,7 +110,7 @@ describe('the timeline of a delivery', () => {
     expect(texts(aDelivery({ attempts }))[1]).toBe('Not sent: no token');
   });
 
-  test('says what a delivery waits for whose endpoint is away, and names no time that has passed', () => {
+  test('says what a delivery waits for whose endpoint is away, and names no past time', () => {
     const error = { at: iso(-9_000), code: 'timeout', status: null, message: 'no response' };
     const waits = goesOn('on_answer', {
       at: iso(-3_300_000),

@@ -311,7 +311,7 @@ test('a delivery of a newer format ends the process, and its record stays open',
   expect([story.sent, story.done]).toEqual([[], []]);
 });
 
-test('while config cannot be read, a destination that ends its deliveries leaves room', async () => {
+test('while config cannot be read, a destination that ends deliveries leaves room', async () => {
   story = new Story(['/a'], {}, 16 * 10 * 4_200);
   story.destination = { ...story.destination, enabled: false };
   await story.takeSome(100);
@@ -362,7 +362,7 @@ test("a delivery whose destination stores a Waypost header is sent with Waypost'
   expect(headers.slice(-2)).toEqual(['X-Team', 'a b']);
 });
 
-test('of two webhooks with the same URL, one that rejects a message is not asked again', async () => {
+test('of two webhooks with one URL, one that rejects a message is not asked again', async () => {
   story = new Story([]);
   story.destination = resolved({ 'X-Team': 'rejects' }, { 'X-Team': 'fails' });
   const isOf =
@@ -970,7 +970,7 @@ describe('a process that lost its session', () => {
     expect(events).toMatchObject([{ delivery: 'dlv_3' }]);
   });
 
-  test('once one record of a step is withdrawn, so are its others, also if nobody else owns it', async () => {
+  test('with one record of a step all are withdrawn, also if nobody else owns it', async () => {
     story = new Story(['/a']);
     story.answers = () => 404;
     const areVoid: (boolean | undefined)[] = [];
@@ -986,7 +986,7 @@ describe('a process that lost its session', () => {
     expect([story.released, story.done]).toEqual([[0], []]);
   });
 
-  test('once the next record of a step may be written, its event is withdrawn no more', async () => {
+  test('once a next record of a step may be written, its event is withdrawn no more', async () => {
     story = new Story(['/a']);
     story.answers = () => 404;
     const areVoid: (boolean | undefined)[] = [];
@@ -1202,7 +1202,7 @@ describe('rows of attempts', () => {
     expect(attempts().map(({ key }) => key)).toEqual(['dlv_0']);
   });
 
-  test('if Kafka refuses the record for good, each success has one with the same event', async () => {
+  test('if Kafka refuses a record for good, each success has one with the same event', async () => {
     story.producer.behave = () =>
       attempts().at(-1)?.key === null
         ? Promise.reject(new AppError('kafka_refused', 'too large', false))
@@ -1289,7 +1289,7 @@ describe('deletions of users', () => {
     expect(story.done).toEqual([0]);
   });
 
-  test('a call that waited for its connection while the process stood still waits for deletions', async () => {
+  test('a call that awaited its connection in a frozen process waits for deletions', async () => {
     story.patient = true;
     await story.take({ userId: 'kim' });
     await story.take();
@@ -1310,7 +1310,7 @@ describe('deletions of users', () => {
     expect(story.done.sort()).toEqual([0, 1]);
   });
 
-  test('a request that waited for minutes while the process stood still is signed anew', async () => {
+  test('a request that waited minutes while the process stood still is signed anew', async () => {
     story.patient = true;
     await story.take();
     jest.setSystemTime(Date.now() + 300_000);
@@ -1388,7 +1388,7 @@ describe('deletions of users', () => {
     expect(story.sent).toHaveLength(1);
   };
 
-  test('a `delete` of a control whose clock is ahead is sent two seconds after its record', async () => {
+  test('a `delete` of a control whose clock is ahead is sent 2 s after its record', async () => {
     await story.take({ type: 'delete', userId: 'kim', acceptedAt: Date.now() + 3_600_000 });
     await isSentAfterTwoSeconds();
   });
@@ -1435,7 +1435,7 @@ describe('deletions of users', () => {
     expect([asked, jest.getTimerCount()]).toEqual([3, 1]);
   });
 
-  test('while deletions are not known, an older call of a user waits, and others do not', async () => {
+  test('while deletions are unknown, older calls of a user wait, and others do not', async () => {
     story.deletions.ageMs = 1_500;
     const acceptedAt = Date.now() - 1_500;
     await story.take({ userId: 'kim', acceptedAt });

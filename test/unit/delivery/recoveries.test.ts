@@ -143,7 +143,7 @@ test('a flapping circuit asks every ten seconds at most, and its last close coun
   expect(asked().at(-1)).toMatchObject({ kind: 'recall' });
 });
 
-test('the circuit of another URL of the destination stops nothing, and asks for its own', async () => {
+test('a circuit of another URL of a destination stops nothing, and asks for its own', async () => {
   const { agenda, recoveries, turn, asked } = setUp();
   const other = { ...ENDPOINT, id: 'whk2', hash: 'hash2', lane: 'dst/hash2' };
   turn('closed');

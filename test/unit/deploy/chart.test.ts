@@ -397,7 +397,7 @@ const TOGETHER = {
 };
 
 story(
-  'together all services run in one pod, which Services, policies and the volume of control lead to',
+  'together all services run in one pod, which Services, policies and a volume of control lead to',
   async () => {
     const { objects, one } = await render(TOGETHER);
     const all = one('Deployment', '-control');
@@ -477,7 +477,7 @@ function mergedBy({ spec: { strategy, template } }: Manifest) {
 }
 
 story(
-  'a switch of together changes objects and creates none, so that one that failed leaves none behind',
+  'a switch of together changes objects and creates none, so that a failed one leaves none behind',
   async () => {
     const [together, apart] = await Promise.all([render(TOGETHER), render(REQUIRED)]);
     const names = ({ objects }: Rendered) =>

@@ -215,7 +215,7 @@ test.each(Object.keys(compose.services))('docker compose takes every privilege f
   expect(compose.services[name]).not.toHaveProperty('cap_add');
 });
 
-test('docker compose mounts no tmpfs over a folder that only the user of an image may write', () => {
+test('docker compose mounts no tmpfs over folders that only the user of an image may write', () => {
   // A tmpfs belongs to root and takes the mode of the folder below it: /tmp is open to everybody.
   const folders = Object.values(compose.services).flatMap(({ tmpfs = [] }) =>
     tmpfs.map((mount) => mount.split(':')[0]),
@@ -236,7 +236,7 @@ test('no password has a default in docker compose, and Grafana has no user', () 
   });
 });
 
-test('receivers of webhooks have a network where neither Kafka nor the machine can be allowed', () => {
+test('webhook receivers have a network where neither Kafka nor the machine can be allowed', () => {
   const members = Object.entries(compose.services).flatMap(([name, { networks = [] }]) =>
     networks.includes('receivers') ? [name] : [],
   );

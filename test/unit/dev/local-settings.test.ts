@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { choosePorts, localSettings, PORTS } from '../../../dev/local-settings';
 
-test('a port that stays taken is given up, also if the clock of the machine is set back', async () => {
+test("a port that stays taken is given up, also if the machine's clock is set back", async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;

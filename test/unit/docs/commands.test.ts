@@ -7,8 +7,8 @@ import { userPages } from '../../support/doc-pages';
 /**
  * Every block of commands or code says in a comment before it which test runs it, or why none does:
  *
- *     <!-- run by test/e2e/pages.test.ts: client -->           the file reads the block `client`
- *     <!-- run by test/integration/local-system.test.ts -->    the file holds each command of the block
+ *     <!-- run by test/e2e/pages.test.ts: client -->         the file reads the block `client`
+ *     <!-- run by test/integration/local-system.test.ts -->  the file holds each command of it
  *     <!-- not run: needs Docker -->
  */
 

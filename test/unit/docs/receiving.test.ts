@@ -58,7 +58,9 @@ describe('the code of the page for Ed25519 and for a header of your choice', () 
     cases: { headers: Record<string, string>; body: string; keys: string[]; secrets: string[] }[],
   ) {
     const code = `${blockNamed('docs/guide/receiving.md', 'other signatures')}
-      const verdict = (check) => { try { return check(); } catch (error) { return error.message; } };
+      const verdict = (check) => {
+        try { return check(); } catch (error) { return error.message; }
+      };
       const results = ${JSON.stringify(cases)}.map(({ headers, body, keys, secrets }) => [
         verdict(() => verifyEd25519(headers, Buffer.from(body), keys)),
         verdict(() => verifyCustom(headers, Buffer.from(body), secrets)),

@@ -373,7 +373,7 @@ describe('a body that cannot be used at all', () => {
 describe('a gzip that is cut off', () => {
   const gzip = { 'content-encoding': 'gzip' };
 
-  test('is read as far as it inflates: whole calls are accepted, and the cut one is lost', async () => {
+  test('is read as far as it inflates: whole calls are accepted, the cut one is lost', async () => {
     const texts = Array.from({ length: 200 }, (_, i) =>
       call(`E${String(i)}`, { messageId: `m${String(i)}`, pad: hash('sha512', String(i)) }),
     );
@@ -540,7 +540,7 @@ test('valid JSON is read once: its envelope may name another key than the header
   expect(events()).toEqual(['A']);
 });
 
-test('a refused body is answered while Kafka stores nothing, so that its rest is discarded', async () => {
+test('a refused body is answered while Kafka stores nothing, to discard its rest', async () => {
   let store = (): void => undefined;
   const stored = new Promise<void>((resolve) => (store = resolve));
   const producer = { ...ingest.producer, send: () => stored };

@@ -95,7 +95,7 @@ test.each([60_000, -75_000])(
   },
 );
 
-test('after its machine was stopped, a clock is in doubt until the next write tells the time', () => {
+test('after its machine stopped, a clock is in doubt until the next write tells the time', () => {
   const at = { ms: 1_000_000, stoppedMs: 0 };
   const clock = new BrokerClock(
     () => at.ms - at.stoppedMs,

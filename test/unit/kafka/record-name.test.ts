@@ -34,7 +34,7 @@ test('every record is behind none', () => {
   expect(isBehind(record(0, 0, 0), undefined)).toBe(true);
 });
 
-test('a mark keeps the latest time, so that records before a clock stepped back count as read', () => {
+test('a mark keeps the latest time, so records before a clock stepped back count as read', () => {
   const behind = markAt(record(100, 4, 4_000), MARK);
   expect(behind).toEqual([100, 4, 5_000]);
   expect(isBehind(record(99, 3, 5_000), behind)).toBe(false);

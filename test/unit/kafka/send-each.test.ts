@@ -37,7 +37,7 @@ test('records that Kafka takes are sent once, together', async () => {
   expect([(await sendEach({ send }, records)).size, sends]).toEqual([0, [valuesOf(records)]]);
 });
 
-test('a failure that passes counts more than a refusal, and is thrown once all are answered', async () => {
+test('a failure that passes outweighs a refusal, and is thrown once all are answered', async () => {
   let answer: () => void = () => undefined;
   let isAnswered = false;
   const send = (sent: OutRecord[]) => {

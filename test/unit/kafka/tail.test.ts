@@ -199,7 +199,7 @@ test('a tail reads past a stretch that compaction has emptied', async () => {
   await stop();
 });
 
-test('a tail whose last record compaction has removed is complete again after a new connection', async () => {
+test('a tail whose last record was compacted is complete again once it reconnects', async () => {
   const broker = faultyBroker(50);
   const { tail, pass, stop } = await start([broker]);
   await pass(100);
@@ -224,7 +224,7 @@ test('a tail is stuck after an empty minute, unless a broker is away or throttle
   }
 });
 
-test('whoever waits for the end of an idle log makes one look-up, and the fetches short', async () => {
+test('who waits for the end of an idle log makes one look-up, and the fetches short', async () => {
   const broker = faultyBroker(50);
   const { tail, pass, stop } = await start([broker]);
   await pass(6_000);

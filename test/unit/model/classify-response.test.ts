@@ -57,7 +57,7 @@ test.each<[UrlErrorCode, Classification]>([
   expect(classifyError({ code }).classification).toBe(expected),
 );
 
-test('a name with a forbidden address is away: its error is retried, and counts as a failure', () => {
+test('a name with a forbidden address is away: its error is retried, and is a failure', () => {
   expect(classifyError({ code: 'forbidden_address', phase: 'dns' })).toEqual({
     classification: 'retry',
     signal: 'failed',

@@ -67,7 +67,7 @@ test('one that is not read yet, or never will be, holds up no other', () => {
   expect([users.covers(call('kim')), users.covers(call('lee'))]).toEqual([true, false]);
 });
 
-test('the deletions since a time are those that Kafka appended since, or that are not read yet', () => {
+test('deletions since a time are those that Kafka appended since, or that are not read yet', () => {
   const users = new DeletedUsers();
   users.add(deletion('kim', NOW + 5), NOW - 1);
   users.add(deletion('lee', NOW - 5), NOW);

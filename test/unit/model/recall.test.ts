@@ -229,7 +229,7 @@ test.each([
   }
 });
 
-test('probes come every minute in the first quarter of an hour, and then every five minutes', () => {
+test('probes come each minute in the first quarter of an hour, and then every five minutes', () => {
   const times: number[] = [];
   let last: number | undefined = undefined;
   while ((last ?? AT) - AT < 3_600_000) {

@@ -430,7 +430,7 @@ test('a search ends where its partition was lost, though the partition comes bac
   expect(new Set(copies.map(({ delivery }) => delivery)).size).toBe(copies.length);
 });
 
-test('while a circuit is open, one of its deliveries comes back each minute, and then seldom', async () => {
+test('with an open circuit, one of its deliveries returns each minute, then seldom', async () => {
   const random = randomOf(1);
   const broker = new Broker();
   const process = new RetryProcess(broker, random, [1_800_000]);

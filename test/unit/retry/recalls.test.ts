@@ -6,7 +6,7 @@ import { createLog } from '../../../shared/telemetry/log';
 import { recordingProducer } from '../../support/fakes';
 import { aDelivery, aRecord } from '../../support/factories';
 
-test('a due record of a new partition waits for the notes of its last owner, and asks for them', () => {
+test("a due record of a new partition waits for its last owner's notes, and asks for them", () => {
   let completeAt = 0;
   let asked = 0;
   let steadyMs = 1_000;

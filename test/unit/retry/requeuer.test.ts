@@ -167,7 +167,7 @@ test('a delivery whose record Kafka refuses for good ends dead without a body', 
   });
 });
 
-test('a record that cannot be read, and that Kafka refuses for good, ends dead without its value', async () => {
+test('an unreadable record that Kafka refuses for good ends dead without its value', async () => {
   const producer = recordingProducer();
   producer.behave = ([first]) =>
     first?.value === ''

@@ -72,7 +72,7 @@ function aBusyLog(
   };
 }
 
-test('each call of the last minute that is sent again is dropped, and what is older is read meanwhile', async () => {
+test('each resent call of the last minute is dropped, and older ones read meanwhile', async () => {
   let read = 0;
   let longestRead = 0;
   let release = (): void => undefined;

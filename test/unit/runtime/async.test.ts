@@ -96,7 +96,7 @@ test('work in turn runs one at a time in its order of calls, also after a failur
   expect(steps).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
 });
 
-test('periodic work that fails goes on, and reports the first of several failures in a row', async () => {
+test('periodic work that fails goes on, and reports the first of failures in a row', async () => {
   const reported: unknown[] = [];
   const outcomes = ['first', 'second', undefined, 'third'];
   const periodic = new Periodic(

@@ -97,7 +97,7 @@ test('a service that stops or lacks its broker or group is unready, not restarte
   }
 });
 
-test('a process of several services is ready when all of them are, and alive unless one is stuck', async () => {
+test('a process of many services is ready if all are, and alive unless one is stuck', async () => {
   consume({ joined: true });
   expect(await asked('/readyz/all')).toEqual([200, { ok: true, reasons: [] }]);
   all.set('ingest', undefined);

@@ -22,7 +22,7 @@ function connectionsOf(openFiles: number, isShared: boolean) {
   return { ingest, delivery, rest: openFiles - ingest - delivery };
 }
 
-test('in one process, clients of ingest leave files to delivery, and both leave some to brokers', () => {
+test('in one process, clients of ingest leave files to delivery, and both some to brokers', () => {
   expect(connectionsOf(4_096, true)).toEqual({ ingest: 1_165, delivery: 2_100, rest: 831 });
   expect(connectionsOf(20_000, true).rest).toBeGreaterThanOrEqual(20_000 / 3);
   expect(connectionsOf(1_048_576, true)).toMatchObject(connectionsOf(1_048_576, false));

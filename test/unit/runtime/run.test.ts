@@ -19,7 +19,7 @@ const context = () =>
     },
   });
 
-test('a service stops its parts one by one, the last one first, in the time that is left', async () => {
+test('a service stops its parts one by one, the last first, in the time that is left', async () => {
   jest.useFakeTimers();
   try {
     const service = context();

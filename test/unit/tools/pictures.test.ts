@@ -16,7 +16,7 @@ test('The guide shows every picture, and the tool takes each', () => {
   }
 });
 
-test('The calls of the past are of the last day, in order, and the history takes their events', () => {
+test('The past calls are of the last day, in order, and the history takes their events', () => {
   const calls = pastCalls(NOW);
   const times = calls.map(({ atMs }) => atMs);
   expect(times).toEqual([...times].sort((a, b) => a - b));

@@ -139,7 +139,7 @@ test('a changelog that holds less than the process wrote was cut', async () => {
   expect(await after(10)).toBe('cut');
 });
 
-test('a checkpoint keeps the latest time, although the clock of a new leader is behind', async () => {
+test("a checkpoint keeps the latest time, although a new leader's clock is behind", async () => {
   const { write, after, time, setBrokersClock } = changelog();
   write(1);
   expect([await after(10), time()]).toEqual([100, 5_000]);

@@ -197,7 +197,7 @@ test('every query of the store returns the written data, also after a reopening'
   );
 });
 
-test('a user who comes back after an alias is in the list again, although nothing is sent', async () => {
+test('a user who returns after an alias is listed again, although nothing is sent', async () => {
   let store = new Store(join(dir, 'store'));
   const write = (profile: Profile, valueChanges: ValueChange[]) =>
     store.write({

@@ -189,7 +189,7 @@ describe('the writer of steps', () => {
     expect(writes).toEqual(['profiles']);
   });
 
-  test('sends no value once another process has a later term, and leaves it to that one', async () => {
+  test('leaves a value to another process once that has a later term, and sends none', async () => {
     const { writer, engine, records, messages, state } = writerUnderTest();
     await writer.write(engine.apply(records('ann', [identify({ plan: 'pro' })]), NOW));
     state.isOvertaken = true;

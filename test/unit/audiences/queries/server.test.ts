@@ -169,7 +169,7 @@ test('a condition that this version cannot parse is refused', async () => {
   });
 });
 
-test('a preview that was begun anew twice is refused, so that it cannot end each next process', async () => {
+test('a preview begun anew twice is refused, so that it cannot end each next process', async () => {
   await process.stop();
   preview('pre_1');
   ask('pre_1', { kind: 'attempt' });

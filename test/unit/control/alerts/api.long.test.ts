@@ -562,7 +562,7 @@ describe('a notice about dead letters', () => {
   });
 });
 
-test('a failing notice counts the deliveries that wait, and is shown before its alert', async () => {
+test('a failing notice counts the waiting deliveries, and is shown before its alert', async () => {
   await set({ webhooks: [{ url: URL }], failingFor: '30m' });
   isHistoryRead = true;
   const id = await makeDestination();
@@ -1141,7 +1141,7 @@ describe('/notices', () => {
   });
 });
 
-test('while `attempts` is read too slowly, alerts are behind, and a URL is switched off', async () => {
+test('while `attempts` is read too slowly, alerts lag, and a URL is switched off', async () => {
   let isSlow = false;
   const memory = memoryLog();
   const ranges: typeof memory.kafka.ranges = (...args) => {

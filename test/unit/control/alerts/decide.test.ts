@@ -200,7 +200,7 @@ test('a notice contains the start, the failures, the error and the number of dea
   expect(new Set(notices.map(({ id }) => id)).size).toBe(4);
 });
 
-test('the console shows a failing endpoint after five minutes, and the alert of the same notice follows', () => {
+test('the console shows a failing endpoint after five minutes, and its notice alerts later', () => {
   const minutes = (n: number) => n * 60_000;
   const over = { settings: { ...settings, failingForMs: minutes(30) } };
   const failing = (...at: number[]) => at.map((each) => failed(minutes(each)));

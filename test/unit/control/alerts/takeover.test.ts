@@ -124,7 +124,7 @@ test('one that goes on before it stores its decision adds no second notice', asy
   ]);
 });
 
-test('one that goes on while it sends an alert leaves the alert of the end to its owner', async () => {
+test('one that goes on while it sends an alert leaves that of the end to its owner', async () => {
   const known = knownOf();
   const { freeze, frozen, thaw } = freezer();
   const first = aProcess(known, 0);
@@ -147,7 +147,7 @@ test('one that goes on while it sends an alert leaves the alert of the end to it
   ]);
 });
 
-test('one that goes on before it switches a destination off leaves what was changed since', async () => {
+test('one that goes on before it switches off a destination keeps later changes', async () => {
   const failing = aDestination({ switchOffAfterMs: 1_000 });
   const known = knownOf(failing);
   const failed = { kind: 'failed', destination: 'dst_1', error: 'status 503' } as const;
@@ -244,7 +244,7 @@ test('one that goes on minutes later sends no alert again, whose end was told', 
   expect(first.producer.appends).toEqual([]);
 });
 
-test('an alert that Kafka refuses for good is not sent again, and holds up no later one', async () => {
+test('an alert that Kafka refuses for good is not resent, and holds up no later one', async () => {
   const only = aProcess(knownOf(), 0);
   only.users.full = 1;
   only.producer.behave = () =>

@@ -48,7 +48,7 @@ test.each([
 ])('the path %s leads to the API: %s', (url, expected) => expect(isApi(url)).toBe(expected));
 
 describe('rights', () => {
-  test("each resource is a path's first segment, except for the session, the description and the lookup", () => {
+  test("each resource is a path's first segment, except session, description and lookup", () => {
     const nouns = new Set(OPERATION_IDS.map((id) => id.split('/')[1]));
     expect([...nouns].filter((noun) => !RESOURCES.some((each) => each === noun)).sort()).toEqual([
       'lookup',

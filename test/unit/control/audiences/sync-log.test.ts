@@ -172,7 +172,7 @@ test('a former owner that was frozen changes no status of its successor', async 
   );
 });
 
-test('an audience is live once all partitions have reported and applied the last upload', async () => {
+test('an audience is live once all partitions reported and applied the last upload', async () => {
   const memory = memoryLog();
   const status = new ProfileStatus();
   await status.open(memory.kafka, (error) => {

@@ -45,7 +45,7 @@ function anUpload(send: (records: OutRecord[]) => Promise<void>) {
   return { at, upload };
 }
 
-test('an upload that fails at its end is known before, and its answer says to repeat it', async () => {
+test('an upload failing at its end is known before, and its answer says to repeat it', async () => {
   const { at, upload } = anUpload((records) =>
     records.some(isEnd)
       ? Promise.reject(new AppError('kafka_unavailable', 'Partition 1 has no leader', true))
@@ -79,7 +79,7 @@ test('an upload to an audience that got a condition meanwhile changes nothing', 
   expect([at.audience, written.filter(isEnd)]).toEqual([{ condition: 'true' }, []]);
 });
 
-test('of two uploads that two processes begin in the same millisecond, the one that ends last counts', async () => {
+test('of uploads begun by two processes in one millisecond, the last to end counts', async () => {
   const memory = memoryLog();
   const producer = await memory.kafka.producer({ maxPendingBytes: 1, deliveryTimeoutMs: 'retry' });
   const { entries } = audienceEntry();

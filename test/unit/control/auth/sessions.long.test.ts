@@ -237,7 +237,7 @@ test('a token with an end shows it in the session, and a cookie shows its own en
   expect(await ends({})).toBe(new Date(START + SESSION_MS).toISOString());
 });
 
-test('a lone process asks the database for sessions each minute, or when a session ends', async () => {
+test('a lone process asks the database for sessions each minute, or when one ends', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });
   try {
     const ask = jest.fn(() => Promise.resolve({ keys: [], ended: [] }) as Promise<never>);

@@ -219,7 +219,7 @@ describe('GET /deliveries/{id}', () => {
     expect(alone).not.toHaveProperty('response');
   });
 
-  test('an attempt whose response was beyond the budget says so, alone and in a batch', async () => {
+  test('an attempt with a response beyond the budget says so, alone and in a batch', async () => {
     const response = { headers: {}, body: '', truncated: true };
     const sent = (index: number) =>
       aUrl({ outcome: 'retry', batch: { id: 'bat_1', size: 2, index, first: 'dlv_1' } });
@@ -233,7 +233,7 @@ describe('GET /deliveries/{id}', () => {
     expect(JSON.stringify(await get('/deliveries'))).not.toContain('truncated');
   });
 
-  test('a refused attempt shows the signature that was sent, with a response or an empty one', async () => {
+  test('a refused attempt shows the signature sent, with a response or an empty one', async () => {
     const signature = { 'webhook-timestamp': '1', 'webhook-signature': 'v1,planted' };
     const refused = (n: number, body: string) =>
       aFailure({

@@ -62,11 +62,12 @@ test('a list is counted only when requested, and a wrong value is refused', asyn
 
 test('counting stops at a limit, also of deliveries examined with combined filters', async () => {
   await database.query(
-    `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id, status, expires_at,
-       replay, hop, made, test, record, tries)
-     select accepted_at + 10000 + n, 'many_' || n, message, source, 'dst_many', type, 'user-' || n % 100, status,
-       expires_at, replay, hop, made, test, record, tries
-     from waypost.deliveries cross join generate_series(1, ${MOST_COUNTED + 50}) n where id = 'dlv_1'`,
+    `insert into waypost.deliveries (accepted_at, id, message, source, destination, type, user_id,
+       status, expires_at, replay, hop, made, test, record, tries)
+     select accepted_at + 10000 + n, 'many_' || n, message, source, 'dst_many', type,
+       'user-' || n % 100, status, expires_at, replay, hop, made, test, record, tries
+     from waypost.deliveries cross join generate_series(1, ${MOST_COUNTED + 50}) n
+     where id = 'dlv_1'`,
   );
   const totalOf = async (filter: string) =>
     (await get(`/deliveries?${filter}&total=true&limit=1`)).total;
@@ -93,7 +94,7 @@ test('counting stops at a limit, also of deliveries examined with combined filte
   }
 });
 
-test('test sends and alerts are no traffic, and a list of what is counted leaves them out', async () => {
+test('test sends and alerts are no traffic, and lists of what is counted omit them', async () => {
   const events = [
     anEvent({ delivery: 'dlv_real', destination: 'dst_tested' }),
     anEvent({ delivery: 'dlv_test', destination: 'dst_tested', test: true }),

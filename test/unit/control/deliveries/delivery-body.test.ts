@@ -8,7 +8,7 @@ import { aDestination } from '../../../support/factories';
 import { aSource } from '../../../support/fakes';
 import { memoryLog } from '../../../support/memory-log';
 
-test('a delivery that is replayed from its message has a body before its first attempt', async () => {
+test('a delivery replayed from its message has a body before its first attempt', async () => {
   const memory = memoryLog();
   const message = {
     type: 'track' as const,

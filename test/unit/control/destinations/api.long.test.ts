@@ -875,7 +875,7 @@ describe('rotate-secret', () => {
   });
 });
 
-test('a destination can be read and repaired after its key was lost and accepted as lost', async () => {
+test('a destination can be read and repaired once its key was accepted as lost', async () => {
   const { id } = await make();
   // As `config reseal --key-lost` authenticates what it cannot decrypt.
   const authenticator = createAuthenticator([SECRET_KEY]);

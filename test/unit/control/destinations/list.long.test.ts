@@ -59,7 +59,7 @@ test('names are sorted without regard to case and accents, up and down, in pages
   expect(await paged('/destinations?sort=-name')).toEqual(BY_NAME.toReversed());
 });
 
-test('a part of the name or of the id finds a destination, and total counts what is found', async () => {
+test('a part of the name or id finds a destination, and total counts what is found', async () => {
   expect(await paged('/destinations?q=ALPHA&sort=name')).toEqual(['alpha 10', 'Alpha 2']);
   expect((await names('/destinations?q=alpha')).toSorted()).toEqual(['Alpha 2', 'alpha 10']);
   expect(await names(`/destinations?q=${ids.Zebra!.slice(4)}`)).toEqual(['Zebra']);
@@ -144,7 +144,7 @@ test('sources are found by name and state, and sorted by name or by their last c
   expect(await paged('/sources?sort=lastCall')).toEqual(['Shop', 'App']);
 });
 
-test('sources tell what they send and to how many, and destinations are found by a source', async () => {
+test('sources tell what they send and to how many, and a source finds destinations', async () => {
   const event = { source: ids.Shop!, name: 'Order', count: 3, lastAt: Date.parse(at(7)) };
   await database.transaction((transaction) => addEventNames(transaction, [event]));
   const beta = control.call('patch', `/destinations/${ids.Beta!}`);

@@ -52,7 +52,7 @@ describe.each([
     expect(kept).toStrictEqual(stored);
   });
 
-  test('are shown as the schema of a response says, null or the default for what is not set', () => {
+  test('are shown as the schema of a response says, null or the default for what is unset', () => {
     expect(viewPlain(kept)).toStrictEqual(view);
     expect(z.strictObject(plainView).parse(view)).toEqual(view);
   });

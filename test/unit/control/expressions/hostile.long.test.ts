@@ -145,7 +145,7 @@ test('a source that is named a thousand times is looked at once', async () => {
   expect(new Set(events).size).toBe(500);
 });
 
-test('a search for events that nobody sent ends with its budget, and its next page continues', async () => {
+test('a search that finds nothing ends with its budget, and its next page continues', async () => {
   accept(100);
   const view = jest.spyOn(Entry.prototype, 'view');
   stepMs = 20;
@@ -206,7 +206,7 @@ test('an event is rendered once for all streams', async () => {
   for (const each of opened) each.close();
 });
 
-test('the streams of a token share a time for rendering, and what they missed comes later', async () => {
+test('streams of a token share time for rendering, and what they missed comes later', async () => {
   accept(8);
   const { body } = await list('/events?limit=8');
   const oldest = body.data.at(-1).id as string;

@@ -49,7 +49,7 @@ test('a request holds a bounded number of bytes', () => {
   expect(() => budget.hold(5)).toThrow(tooMuch);
 });
 
-test('requests of one token work one after the other, and other tokens do not wait for them', async () => {
+test('requests of one token work one after another, and other tokens need not wait', async () => {
   const order: string[] = [];
   let release = () => {};
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -64,7 +64,7 @@ test('requests of one token work one after the other, and other tokens do not wa
   expect(order).toEqual(['other', 'first', 'second']);
 });
 
-test('of forty requests at once sixteen of a token may wait, and the others are told when to come back', async () => {
+test('of 40 requests of a token at once 16 wait, and the rest learn when to return', async () => {
   let working = 0;
   let most = 0;
   const one = async () => {

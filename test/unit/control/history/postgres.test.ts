@@ -32,7 +32,7 @@ afterEach(() => {
   server.close();
 });
 
-test('a query that a server does not answer ends, although the server does not end it', async () => {
+test('a query that a server never answers ends, although the server does not end it', async () => {
   const keepAlive = jest.spyOn(Socket.prototype, 'setKeepAlive');
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
   const opening = openPostgres(url);

@@ -86,7 +86,7 @@ test('a response that is longer than all of a delivery may be is not stored', ()
   expect(table.named).toHaveLength(1);
 });
 
-test('an event that comes again, and an attempt that falls out of the row, leave no response', () => {
+test('an event that comes again and an attempt that falls out of the row leave no response', () => {
   const table = new Table();
   for (let n = 1; n <= 130; n++) {
     table.take(failure(n, 'a'));

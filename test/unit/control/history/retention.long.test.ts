@@ -91,7 +91,7 @@ test('what the counts take is not left to the deliveries', async () => {
   expect(await keepWithin(database, keep, NOW_MS)).toHaveLength(1);
 });
 
-test('a deletion stays as a proof, and keeps out events as long as Kafka may have them', async () => {
+test('a deletion stays as proof, and keeps out events as long as Kafka may have them', async () => {
   const deletion = (user: string, at: number) => ({
     id: `del_${user}`,
     at,

@@ -36,7 +36,7 @@ function heldDatabase() {
   };
 }
 
-test('a reader with 200 dear requests has four in the history, and others are answered', async () => {
+test('of 200 dear requests a reader has four in the history, and others are answered', async () => {
   const { database, hold, waiting, release } = heldDatabase();
   const control = await controlUnderTest({ database });
   const tokenOf = async (name: string) => {

@@ -125,7 +125,7 @@ test('a lookup examines filters until its time is over', async () => {
   });
 });
 
-test('a message of a source that is off was dropped, and one of no destination has none', async () => {
+test('a message of a disabled source was dropped, and one of no destination has none', async () => {
   const source = await create('/sources', { name: 'Shop' });
   const destination = await aDestination(source, 'any');
   const alone = await create('/sources', { name: 'Alone' });

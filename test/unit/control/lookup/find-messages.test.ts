@@ -85,7 +85,7 @@ test.each([
   for (const [i, { to }] of pages.entries()) if (i > 0) expect(to).toBe(pages[i - 1]?.from);
 });
 
-test('after a quiet time a slice does not reach into more records than are read in seconds', async () => {
+test('after a quiet time a slice holds no more records than can be read in seconds', async () => {
   const busy = Array.from({ length: 60_000 }, (_, i) => aMessage(i, NOW - 99 * HOUR_MS + i * 60));
   const { kafka } = memoryLog([...busy, aMessage(busy.length, NOW - 1, { user: 'other' })]);
   let read = 0;

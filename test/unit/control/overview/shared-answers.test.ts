@@ -7,7 +7,7 @@ function pending<T>() {
   return { answer, resolve, reject };
 }
 
-test('an answer that takes longer than it is kept is waited for, and kept from its coming', async () => {
+test('an answer that takes longer than it is kept is awaited, and kept once it comes', async () => {
   let nowMs = 0;
   let asked = 0;
   const slow = pending<number>();
@@ -22,7 +22,7 @@ test('an answer that takes longer than it is kept is waited for, and kept from i
   expect([await ask(), asked]).toEqual([1, 1]);
 });
 
-test('after a change nobody gets an answer from before it, and a late failure ends no newer one', async () => {
+test('after a change nobody gets an older answer, and a late failure ends no new one', async () => {
   const shared = new SharedAnswers<string>(2_000, () => 0);
   const old = pending<string>();
   const before = shared.get('day', () => old.answer);
@@ -48,7 +48,7 @@ test('nobody waits for the next answer while the last one is young enough', asyn
   expect([await waits, await ask(), asked]).toEqual([2, 2, 2]);
 });
 
-test('a next answer that fails leaves the last one, and after a change it is not kept', async () => {
+test('a next answer that fails leaves the last, and after a change it is not kept', async () => {
   let nowMs = 0;
   const shared = new SharedAnswers<string>(2_000, () => nowMs);
   const answer = (text: string) => shared.get('day', () => Promise.resolve(text));
@@ -68,7 +68,7 @@ test('a next answer that fails leaves the last one, and after a change it is not
   expect(await answer('of after')).toBe('of after');
 });
 
-test('who asks the same within the time gets the same answer, and a failure is asked again', async () => {
+test('who asks the same in time gets the same answer, and a failure is asked again', async () => {
   let nowMs = 0;
   let asked = 0;
   const shared = new SharedAnswers<number>(2_000, () => nowMs);

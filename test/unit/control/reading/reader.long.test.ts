@@ -166,7 +166,7 @@ describe('several processes divide the partitions', () => {
     expect(one.areSeveral).toBe(true);
   });
 
-  test('those of a process that was killed go to the others twelve seconds after it was last heard', async () => {
+  test('those of a killed process go to others 12 seconds after it was last heard', async () => {
     const [one, two, killed] = [aProcess(), aProcess(), aProcess()];
     await refresh(one, two, killed);
     await pass(6_000);
@@ -237,7 +237,7 @@ test('readers that keep pace share a fetch, and read to the end nevertheless', a
   expect(asked.map(({ offset }) => offset)).toEqual([0, 2, 3]);
 });
 
-test('a reader with nothing to read waits in Kafka, and shares that with others at its place', async () => {
+test('an idle reader waits in Kafka, and shares that with others at its place', async () => {
   const pauses: number[] = [];
   const pause = (ms: number) => {
     pauses.push(ms);
@@ -344,7 +344,7 @@ test('a reader goes on at the first record that is left', async () => {
   expect(await written()).toEqual(['a', 'd']);
 });
 
-test('the first process stores the positions of all partitions, so that another begins there', async () => {
+test('the first process stores the positions of all partitions, where another begins', async () => {
   let asked: number | undefined;
   const ranges = (_: string, sinceMs?: number) => {
     asked = sinceMs;
@@ -468,7 +468,7 @@ test.each(['57014', '40P01', '55P03'])(
   },
 );
 
-test('a reader that finds a partition made by another process tries again, and leaves out nothing', async () => {
+test('a reader that finds a partition made by another tries again and omits nothing', async () => {
   append('a', 'b');
   let tries = 0;
   const pauses: number[] = [];

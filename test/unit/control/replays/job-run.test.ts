@@ -112,7 +112,7 @@ test('a process that is stopped while it makes records sends none of them afterw
   expect([leased.lost, due()]).toEqual([true, []]);
 });
 
-test('a record that was sent before the process was killed is found hours behind the saved ends', async () => {
+test('a record sent before a process was killed is found hours behind the saved ends', async () => {
   const { memory, leased, due, run } = await setUp();
   const context = { nowMs: START, windowMs: 1_000, job: 'rpl_1' };
   const [letter] = memory.records('webhooks.dead');
@@ -131,7 +131,7 @@ test('a record that was sent before the process was killed is found hours behind
   expect(due()).toEqual(['dlv_2', 'dlv_2', 'dlv_1']);
 });
 
-test('an event without its record is sent again, also if the first renewal takes too long', async () => {
+test('an event without its record is resent, also if the first renewal is too slow', async () => {
   const { memory, world, due, run } = await setUp();
   const [letter] = memory.records('webhooks.dead');
   const context = { nowMs: START, windowMs: 1_000, job: 'rpl_1' };
@@ -174,7 +174,7 @@ test('a dead letter whose message is gone is not counted as sent', async () => {
   expect([status, sent, due()]).toEqual(['done', 0, []]);
 });
 
-test('a replay from a time on reads calls whose ingest had a clock ahead of the brokers', async () => {
+test('a replay from a time reads calls whose ingest had a clock ahead of the brokers', async () => {
   const { memory, options, scope } = await setUp();
   const from = START - 600_000;
   const clock = jest.spyOn(Date, 'now');
@@ -195,7 +195,7 @@ test('a replay from a time on reads calls whose ingest had a clock ahead of the 
   expect(places).toMatchObject([{ partition: 0, low: 1 }]);
 });
 
-test('a process that is stopped before it asks retry to cancel asks for nothing afterwards', async () => {
+test('a process stopped before it asks retry to cancel asks for nothing afterwards', async () => {
   const { memory, world, options } = await setUp();
   const wanted = { destination: 'dst_1', action: 'cancel', maxPerSecond: null } as const;
   const job: Job = {

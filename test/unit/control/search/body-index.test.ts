@@ -62,7 +62,7 @@ async function stored(): Promise<string[]> {
   return texts.flatMap((text) => entriesOf(text).map(({ id }) => id)).sort();
 }
 
-test('a process that was frozen while it merged brings back no text that another one purged', async () => {
+test('a process frozen while it merged brings back no text that another one purged', async () => {
   await add('dlv_1', 'jane');
   await add('dlv_2', 'kim');
   const { freeze, frozen, thaw } = freezer();
@@ -96,7 +96,7 @@ test('once the search is switched off, the texts that it had stored go', async (
   await off.stop();
 });
 
-test('a search that keeps texts for longer than before does not claim those that were dropped', async () => {
+test('a search that now keeps texts longer does not claim those that were dropped', async () => {
   await aProcess(undefined, DAY_MS).poll();
   const position = { partition: 0, next: 1, last: null, sinceMs: 0, readMs: START };
   const droppedTo = await markOf(database, 'search_from');

@@ -135,7 +135,7 @@ describe('gathering', () => {
     expect(ids(world.posts)).toEqual(['1 2', '3']);
   });
 
-  test('a batch is sent without the events of a user who was deleted while it gathered', async () => {
+  test('a batch is sent without events of a user who was deleted while it gathered', async () => {
     begin();
     world.accept('a', { userId: 'kim' });
     world.accept('b', { userId: 'lee' });
@@ -146,7 +146,7 @@ describe('gathering', () => {
     expect([world.ends('a'), world.ends('b')]).toEqual([['user_deleted'], ['delivered']]);
   });
 
-  test('a batch that waits for its connection is sent without the events of a user who was deleted', async () => {
+  test('a batch that waits for a connection is sent without events of a deleted user', async () => {
     begin();
     world.connectMs = 200;
     world.accept('a', { userId: 'kim' });

@@ -173,7 +173,7 @@ test('a key that OpenSSL refuses fails its own request alone', async () => {
   expect(nameIn(await post(tlsOf(ANN)))).toBe('ann');
 });
 
-test('an endpoint whose certificate stands alone may lack its intermediate: it is said', async () => {
+test('an endpoint with a lone certificate may lack its intermediate: that is said', async () => {
   await listen({ requestCert: false, ca: undefined });
   const result = await post();
   const message = expect.stringContaining('sends no intermediate certificate') as string;

@@ -78,7 +78,7 @@ test('a response that is no 2xx has the signature of its request', async () => {
   expect(accepted.ok && accepted.response.signature).toBeUndefined();
 });
 
-test('a request that lost its permission while it waited for its connection is not sent', async () => {
+test('a request that lost its permission while it awaited a connection is not sent', async () => {
   await post('/');
   expect(await post('/wait', { isPermitted: () => false })).toMatchObject({
     ok: false,

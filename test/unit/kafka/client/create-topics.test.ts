@@ -66,7 +66,7 @@ test.each([
   ).toBe(true);
 });
 
-test('compaction leaves profiles until their owner, or the next one, has looked for void records', () => {
+test('compaction leaves profiles until their owner or the next has looked for void records', () => {
   const lags = compacted.map((spec) => [spec.name, topicConfig(spec, 1)['min.compaction.lag.ms']]);
   expect(Object.fromEntries(lags)).toMatchObject({ [PROFILES]: '600000', [CONFIG]: undefined });
 });

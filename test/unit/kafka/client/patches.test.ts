@@ -52,7 +52,7 @@ test('a connection without waiting requests has no timer', () => {
   expect({ sent, timers: jest.getTimerCount() }).toEqual({ sent: [1], timers: 0 });
 });
 
-test('a connection has a timer while a request waits for its answer, and not for long after', () => {
+test('a connection has a timer while a request waits for its answer, and not long after', () => {
   const { queue, push } = setUp({ enforceRequestTimeout: true });
   queue.scheduleRequestTimeoutCheck();
   const timers = [jest.getTimerCount()];

@@ -195,7 +195,7 @@ test('kafkajs ends the requests of a connection that it closes', async () => {
   expect(await ask(wire, 'two').catch(reasonOf)).toBe('the connection is closed');
 });
 
-test('a connection closes when an answer is overdue, and waits while a broker throttles', async () => {
+test('a connection closes when an answer is late, and waits while a broker throttles', async () => {
   const wire = await openWire();
   wire.throttle(50);
   const asked = ask(wire, 'one', 0).catch(reasonOf);

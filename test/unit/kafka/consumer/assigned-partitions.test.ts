@@ -170,7 +170,7 @@ test('the start of a log is looked up at the leader of now', async () => {
   await eventually(() => expect(assigned.partitions.has('t/7')).toBe(true));
 });
 
-test('a partition that is taken back after a lost session is read, although its look-up failed', async () => {
+test('a partition taken back after a lost session is read, although a look-up failed', async () => {
   const log = { low: 0, high: 10, led: false };
   let held: Promise<void> | undefined;
   const { assigned, partition, looks } = await setUp({
@@ -238,7 +238,7 @@ test('a partition that another member had begins anew, unlike one that is taken 
   expect(restarted).toEqual([{ number: 0, from: 7 }]);
 });
 
-test('a partition whose log was cut is taken back after a lost session, and told of no second cut', async () => {
+test('a cut partition is taken back after a lost session, and told of no second cut', async () => {
   const { assigned, partition, cut, restarted } = await setUp({
     committed: 5,
     metadata: encodeNote(5, { owner: 1, last: LAST, runs: [] }, MOST_NOTE_BYTES),
@@ -278,7 +278,7 @@ describe('a record in flight', () => {
     expect(state()).toEqual({ revoking: true, inDoubt: true });
   });
 
-  test('that was cut off is not in doubt, and has nothing to do with the one in its place', async () => {
+  test('that was cut off is not in doubt, and is unrelated to the one in its place', async () => {
     const { partition, session, record, state, cut } = await inFlight(() => 5);
     session.isInDoubt = true;
     await cut();
@@ -364,7 +364,7 @@ test('a session that was in doubt, and is not lost, reads on at handed back reco
   expect([partition.isReading, partition.position.fetchFrom]).toEqual([true, 1]);
 });
 
-test('a partition whose start was looked up while the session was in doubt waits for it', async () => {
+test('a partition whose start was looked up with the session in doubt waits for it', async () => {
   const { assigned, session } = await setUp({ log: { low: 0, high: 10 } });
   const more = { topic: 't', number: 7 };
   assigned.enter('member', new Map([PLACE, more].map((place) => [idOf(place), place])));

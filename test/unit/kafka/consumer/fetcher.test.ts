@@ -147,7 +147,7 @@ async function setUp({ rack = '' } = {}) {
   };
 }
 
-test('the first fetch begins at the last record read, and records behind it are passed on', async () => {
+test('the first fetch begins at the last record read, and passes on those behind it', async () => {
   const { asked, current, events } = await setUp();
   expect(asked()).toEqual({ node: LEADER, offset: 4, leaderEpoch: 0, topicId: 'a', rack: '' });
   // Whole batches, which may begin before.
@@ -156,7 +156,7 @@ test('the first fetch begins at the last record read, and records behind it are 
   expect(asked().offset).toBe(7);
 });
 
-test('another record in the place of the last one is a cut, and no record is passed on', async () => {
+test('another record in the place of the last one is a cut, and none is passed on', async () => {
   const { current, events, fetches } = await setUp();
   await current().answer({ records: [record(4, 1), record(5, 1)], next: 6 });
   expect([events, fetches.length]).toEqual([['cut'], 1]);
@@ -197,7 +197,7 @@ test('a long fetch is interrupted for a new partition, and a short one is not', 
   expect([numbers.sort(), partition.position.isProven]).toEqual([[0, 1], false]);
 });
 
-test('without a session each fetch begins with another partition, so that none starves', async () => {
+test('without a session each fetch begins with another partition, so none starves', async () => {
   const { fetcher, partitions, current, settle } = await setUp();
   partitions.set('t/1', new Partition('t', 1, 0));
   fetcher.wake();

@@ -51,7 +51,7 @@ function leadersWith(metadata: LogBrokers['metadata']): Leaders {
   return new Leaders({ metadata, listOffsets: unasked, epochEnd: unasked }, ['t']);
 }
 
-test('a refresh returns other topics too, although another refresh without them ends with it', async () => {
+test('a refresh returns other topics too, although one without them ends with it', async () => {
   const leaders = leadersWith((topics) => {
     const partitions = [{ leader: 1, epoch: 4 }];
     const read = topics.map((name) => [name, { errorCode: 0, id: name, partitions }] as const);

@@ -210,7 +210,7 @@ describe('a partition whose log was cut', () => {
     },
   );
 
-  test('belongs to its last owner after a lost session, although nothing was committed since', () => {
+  test('belongs to its last owner after a lost session, with nothing committed since', () => {
     const { partition, records, commit } = taken(10);
     const started = new Partition('webhooks', 3, 0);
     for (const { done } of records) done();

@@ -153,7 +153,7 @@ function askForRound({ group }: ModelBrokers): void {
   };
 }
 
-test('its records in flight are in doubt before timers run, and are read again if it hands them back', async () => {
+test('records in flight are in doubt before timers run, and reread if handed back', async () => {
   const world = worldOf(time, randomOf(1), { partitions: 1, records: 2 });
   const { open } = startMember(world);
   await time.run(time.now + 60_000, () => open.length === 2);

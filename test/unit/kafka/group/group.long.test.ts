@@ -68,7 +68,7 @@ test.each(rangesOf(SCHEDULES))(
 );
 
 test.each(rangesOf(SCHEDULES / 2))(
-  'while some brokers do not know new partitions yet, all are read, and nothing is repeated (seeds %i to %i)',
+  'while some brokers do not know new partitions, all are read without repeats (seeds %i to %i)',
   async (...seeds) => expect(await failing({ mixed: false, grows: true }, seeds)).toEqual([]),
 );
 

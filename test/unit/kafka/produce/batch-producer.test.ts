@@ -177,7 +177,7 @@ describe('a record that has become void while it waited', () => {
   });
 });
 
-test('a process that was stopped does not send records that are older than their timeout', async () => {
+test('a process that was stopped sends no records that are older than their timeout', async () => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick', 'setImmediate'] });
   try {
     let answer: () => void = () => undefined;
