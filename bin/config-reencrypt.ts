@@ -100,8 +100,8 @@ export function outcomeOf(
 /** Says what an administrator accepted with a lost key. */
 function acceptedWith(tokens: readonly Token[]): string[] {
   return [
-    'The key is lost, so nothing shows who wrote config: every entry was authenticated as it was. ' +
-      'Whoever could write the topic may have added tokens, sources or destinations. ' +
+    'The key is lost, so nothing shows who wrote config: every entry was authenticated as it ' +
+      'was. Whoever could write the topic may have added tokens, sources or destinations. ' +
       (tokens.length === 0 ? 'There are no tokens.' : 'Delete each token that you do not know:'),
     ...tokens.map(({ id, name, role }) => `  ${id} ${role} ${name}`),
   ];

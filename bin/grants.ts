@@ -137,18 +137,24 @@ export function grantScript(grants: readonly Grant[], servers: string): string {
   }
   const commands = [...lines].map(([line, names]) => [line, ...names].join(' '));
   return `${HEADER}
-acl() { kafka-acls.sh --bootstrap-server ${servers} \${COMMAND_CONFIG:+--command-config "$COMMAND_CONFIG"} --add "$@"; }
+acl() {
+  kafka-acls.sh --bootstrap-server ${servers} \\
+    \${COMMAND_CONFIG:+--command-config "$COMMAND_CONFIG"} --add "$@"
+}
 ${commands.join('\n')}
 `;
 }
 
 const HEADER = `#!/bin/sh
-# Grants each service of Waypost the access that it needs. Run it with Kafka's bin folder in PATH, as a user that may
-# alter the cluster. If Kafka asks for a login, COMMAND_CONFIG names the file with it, such as admin.properties:
+# Grants each service of Waypost the access that it needs. Run it with Kafka's bin folder in PATH,
+# as a user that may alter the cluster. If Kafka asks for a login, COMMAND_CONFIG names the file
+# with it, such as admin.properties:
 #   security.protocol=SASL_SSL
 #   sasl.mechanism=SCRAM-SHA-512
-#   sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username="admin" password="...";
+#   sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required \\
+#     username="admin" password="...";
 # Each user that does not exist yet is made by
-#   kafka-configs.sh --bootstrap-server ... --alter --entity-type users --entity-name NAME --add-config 'SCRAM-SHA-512=[password=...]'
+#   kafka-configs.sh --bootstrap-server ... --alter --entity-type users --entity-name NAME \\
+#     --add-config 'SCRAM-SHA-512=[password=...]'
 # The command \`topics --acls --scram-users FILE\` makes topics, grants and users in one go.
 set -e`;

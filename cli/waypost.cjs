@@ -50,8 +50,8 @@ if (isStale() && !build() && !existsSync(built)) {
   process.stderr.write(`waypost: it is not built. Run \`npm ci && npm run build\` in ${root}.\n`);
   process.exit(1);
 }
-// Node from 22 on keeps what it compiled for the next start: in a folder of this user, because its own
-// default is one where others of this machine may write first.
+// Node from 22 on keeps what it compiled for the next start: in a folder of this user, because its
+// own default is one where others of this machine may write first.
 nodeModule.enableCompileCache?.(
   join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'waypost', 'compiled'),
 );

@@ -190,8 +190,8 @@ function sayWhere(
   } catch (error) {
     output.error(
       '`waypost` cannot use this system by itself, because the folder of its state cannot be ' +
-        `written (${messageOf(error)}): set XDG_STATE_HOME to a folder of this user, for both, or ` +
-        'give `waypost` WAYPOST_URL and WAYPOST_TOKEN.',
+        `written (${messageOf(error)}): set XDG_STATE_HOME to a folder of this user, for both, ` +
+        'or give `waypost` WAYPOST_URL and WAYPOST_TOKEN.',
     );
   }
 }

@@ -32,7 +32,10 @@ function script(words: [string, string[]][], shell: 'bash' | 'zsh'): string {
   return `${shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}_waypost() {
   local path='' words='' i
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case "\${COMP_WORDS[i]}" in -*) ;; *) [ "\${#path}" -lt 40 ] && path="\${path:+$path }\${COMP_WORDS[i]}" ;; esac
+    case "\${COMP_WORDS[i]}" in
+    -*) ;;
+    *) [ "\${#path}" -lt 40 ] && path="\${path:+$path }\${COMP_WORDS[i]}" ;;
+    esac
   done
   while :; do
     case "$path" in

@@ -133,8 +133,8 @@ function addChanges(destinations: Group): void {
       options: [...EDITS, DROP_SECRETS, ...optionsOf(NAME)],
       more:
         'A list (--source, --webhook, --types) replaces the whole list; the sources of audiences and ' +
-        'traits stay. A URL that stays, or gets another path\nat the same origin, keeps its headers, ' +
-        'authentication and TLS settings.',
+        'traits stay. A URL that stays, or gets another path\nat the same origin, keeps its ' +
+        'headers, authentication and TLS settings.',
       asks: 'sometimes',
     },
     async (session, options, given = '') => {
@@ -218,8 +218,8 @@ function addWebhookSwitches(destinations: Group): void {
       const body = { webhook: webhookIdOf(destination, webhook) };
       await session.confirm(
         async () =>
-          `Switch off ${printable(webhook)} of ${named('destination', destination)}? What only it ` +
-          `could take ends dead. ${await waitingThere(session, id)}`,
+          `Switch off ${printable(webhook)} of ${named('destination', destination)}? What only ` +
+          `it could take ends dead. ${await waitingThere(session, id)}`,
       );
       show(
         session,

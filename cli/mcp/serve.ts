@@ -73,8 +73,8 @@ function assistantApi(place: Place): Api {
   if (place.token === undefined) {
     throw new CliError(
       `There is no token for an assistant at ${place.url}. The admin token of the services is not ` +
-        'used, because an assistant reads texts of strangers. Run `waypost tokens create assistant ' +
-        '--role read_only`, and set WAYPOST_TOKEN to what it prints.',
+        'used, because an assistant reads texts of strangers. Run `waypost tokens create ' +
+        'assistant --role read_only`, and set WAYPOST_TOKEN to what it prints.',
     );
   }
   return openApi(place);

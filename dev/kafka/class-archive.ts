@@ -6,9 +6,9 @@ import { commandOutput, majorVersion } from './java';
 /**
  * Kafka's classes as the JVM of this machine has loaded and linked them. A JVM that maps them takes
  * half of the CPU for its start. From Java 25 on an archive also holds how often each method was
- * called (https://openjdk.org/jeps/483, https://openjdk.org/jeps/515); an older one has classes only
- * (https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html). A JVM that does not accept
- * an archive starts without it.
+ * called (https://openjdk.org/jeps/483, https://openjdk.org/jeps/515); an older one has classes
+ * only (https://docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html). A JVM that does not
+ * accept an archive starts without it.
  */
 
 /** The first Java with a cache that its own option names. */

@@ -294,8 +294,8 @@ export class Deliverer {
   }
 
   /**
-   * Writes the end of a delivery in the first form that Kafka takes. If it refuses all of them, only
-   * the log tells of it: the record would hold up its partition for ever.
+   * Writes the end of a delivery in the first form that Kafka takes. If it refuses all of them,
+   * only the log tells of it: the record would hold up its partition for ever.
    * @throws if the producer stops
    */
   async #appendEnd(

@@ -46,8 +46,8 @@ const refused = metrics
   .counter({
     name: 'waypost.retries.refused',
     help:
-      'Deliveries that retry gave up, because Kafka refuses their records for good. They are dead ' +
-      'letters of reason `too_large`. If Kafka refuses those too, the log names them ' +
+      'Deliveries that retry gave up, because Kafka refuses their records for good. They are ' +
+      'dead letters of reason `too_large`. If Kafka refuses those too, the log names them ' +
       '(`delivery.lost`).',
   })
   .of({});

@@ -147,8 +147,8 @@ const notice = z.strictObject({
   error: z.string().nullable().meta({ description: 'The last failure, or what the trouble is' }),
   alert: z.enum(ALERT_STATES).meta({
     description:
-      'later: one is sent once it has failed for failingFor; due: not sent yet; none: no alert is ' +
-      'sent',
+      'later: one is sent once it has failed for failingFor; due: not sent yet; none: no alert ' +
+      'is sent',
   }),
   delivery: z.string().nullable().meta({ description: 'The delivery of the alert' }),
   acknowledged: z

@@ -162,8 +162,8 @@ const request = z.strictObject({
   headers: z.record(z.string(), z.string()).meta({
     description:
       'Values of static and auth headers are ***, and those of signatures, which ' +
-      '`response.signature` has, unless the response was a 2xx or is not stored. Not stored here, ' +
-      'and absent: ' +
+      '`response.signature` has, unless the response was a 2xx or is not stored. Not stored ' +
+      'here, and absent: ' +
       NOT_STORED_HEADERS.map((name) => `\`${name}\``).join(', '),
   }),
   changed: z.literal(true).optional().meta({

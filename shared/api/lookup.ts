@@ -60,8 +60,8 @@ const found = z.strictObject({
         .nullable()
         .meta({
           description:
-            'The reason of the delivery, or the rule that decides, or `too_much_work`: the filters ' +
-            'of other destinations took all of the time',
+            'The reason of the delivery, or the rule that decides, or `too_much_work`: the ' +
+            'filters of other destinations took all of the time',
         }),
     }),
   ),

@@ -153,8 +153,8 @@ metrics.gauge(
   {
     name: 'waypost.clock.difference',
     help:
-      'How far a clock is ahead of the time by which attempts are planned, on which the clocks of ' +
-      'this machine and of the brokers and the time until now agree by majority.',
+      'How far a clock is ahead of the time by which attempts are planned, on which the clocks ' +
+      'of this machine and of the brokers and the time until now agree by majority.',
     unit: 's',
     labels: { of: '`machine`, `brokers`' },
   },

@@ -8,22 +8,22 @@ import {
 /**
  * Classifies a response at one URL, or its absence:
  *
- * | at one URL                                                  | classification                                |
- * | ----------------------------------------------------------- | --------------------------------------------- |
- * | 2xx                                                         | delivered                                     |
- * | no complete response in time (timeout)                      | retry                                         |
- * | 5xx, 408, 423, 425, 429                                     | retry, on 429 and 503 after `Retry-After`     |
- * | connection refused or reset (connection), no name (dns)     | retry                                         |
- * | bad certificate (tls): no request was sent                  | retry: certificates get fixed                 |
- * | a status of the destination's `retry.on`                    | retry                                         |
- * | 3xx (never followed), other 4xx                             | rejected: not tried again at this URL         |
- * | 410; `webhook-delivery: disable` with any status            | rejected, and the URL is switched off         |
- * | `webhook-delivery: abort-message` with any status but 2xx   | rejected                                      |
- * | no OAuth2 token (token): no request was sent                | retry                                         |
- * | its egress proxy is away (proxy): no request was sent       | retry                                         |
- * | forbidden_address of a name: no request was sent            | retry: name servers get mended                |
- * | forbidden_address in a URL, invalid_url: nothing was sent   | rejected                                      |
- * | a status that HTTP does not define as final (1xx, 600 up)   | retry: the receiver did not refuse it         |
+ * | at one URL                                        | classification                            |
+ * | ------------------------------------------------- | ----------------------------------------- |
+ * | 2xx                                               | delivered                                 |
+ * | no complete response in time (timeout)            | retry                                     |
+ * | 5xx, 408, 423, 425, 429                           | retry, on 429 and 503 after `Retry-After` |
+ * | refused or reset (connection), no name (dns)      | retry                                     |
+ * | bad certificate (tls): not sent                   | retry: certificates get fixed             |
+ * | a status of the destination's `retry.on`          | retry                                     |
+ * | 3xx (never followed), other 4xx                   | rejected: not tried again at this URL     |
+ * | 410; `webhook-delivery: disable` with any status  | rejected, and the URL is switched off     |
+ * | `webhook-delivery: abort-message`, status not 2xx | rejected                                  |
+ * | no OAuth2 token (token): not sent                 | retry                                     |
+ * | its egress proxy is away (proxy): not sent        | retry                                     |
+ * | forbidden_address of a name: not sent             | retry: name servers get mended            |
+ * | forbidden_address in a URL, invalid_url: not sent | rejected                                  |
+ * | not a final status of HTTP (1xx, 600 up)          | retry: the receiver did not refuse it     |
  */
 const BY_ERROR: Readonly<Record<UrlErrorCode, ErrorMeaning>> = {
   timeout: { classification: 'retry', signal: 'timeout' },

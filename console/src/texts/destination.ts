@@ -278,8 +278,8 @@ export const destination = {
       'The test was not signed, because the destination has no secret: a receiver that checks ' +
       'signatures refuses it. Set a secret.',
     refusesSender:
-      'It refuses the sender. Check that the receiver has exactly the secret of this destination, ' +
-      'and that the authentication is right.',
+      'It refuses the sender. Check that the receiver has exactly the secret of this ' +
+      'destination, and that the authentication is right.',
     wrongPath: 'Nothing takes such requests there. Check the path of the URL, and the method.',
     asksForTime: 'It asks for time. Real events would be sent again later.',
     redirects: 'It redirects, which Waypost does not follow. Enter the address that it names.',
@@ -289,8 +289,8 @@ export const destination = {
       'It failed itself, and its response below or its log may say why. Real events would be retried.',
     onCode: {
       connection:
-        'Check that it runs, and that Waypost reaches it: localhost is the machine of Waypost, not ' +
-        'yours.',
+        'Check that it runs, and that Waypost reaches it: localhost is the machine of Waypost, ' +
+        'not yours.',
       dns: 'Check how the host is spelled, and that Waypost can look it up.',
       timeout: 'It must answer 2xx before the timeout. Let it do long work after the answer.',
       tls: 'Check its certificate. Authorities of your own belong under TLS.',

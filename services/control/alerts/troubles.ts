@@ -16,16 +16,16 @@ import { type Notice } from './notice';
  * Decides what is wrong at a moment: one list of troubles, each with its beginning, its end and a
  * text. Pure. Notices, alerts and the state `failing` of a destination show this list.
  *
- * | Trouble                | begins                                               | ends                                         |
- * | ---------------------- | ---------------------------------------------------- | -------------------------------------------- |
- * | `failing`              | it failed, or nothing could be sent, for five minutes | with a success, or its destination is off    |
- * | `dead_letters`         | with one, the last notice of them long enough ago    | when none is left; a newer one takes its place |
- * | `partly_delivered`     | likewise, with deliveries to some URLs only          | likewise                                     |
- * | `switched_off`         | it failed for `switchOffAfter`                       | once Waypost has switched it off             |
- * | `certificate_expiring` | two weeks before the end                             | another certificate is in use                |
- * | `filter_costly`        | a message took much work                             | none did for a day, or the filter changed    |
- * | `webhook_disabled`     | its receiver wants nothing more                      | the URL is on again, or is gone              |
- * | `profile_full`         | a profile is full                                    | none is                                      |
+ * | Trouble                | begins                                | ends                         |
+ * | ---------------------- | ------------------------------------- | ---------------------------- |
+ * | `failing`              | it failed or could not send for 5 min | a success, or it is off      |
+ * | `dead_letters`         | one, if the last notice is old enough | none left, or a newer notice |
+ * | `partly_delivered`     | likewise, delivered to some URLs only | likewise                     |
+ * | `switched_off`         | it failed for `switchOffAfter`        | once Waypost switched it off |
+ * | `certificate_expiring` | two weeks before the end              | another certificate in use   |
+ * | `filter_costly`        | a message took much work              | none in a day, or it changed |
+ * | `webhook_disabled`     | its receiver wants nothing more       | the URL is on again, or gone |
+ * | `profile_full`         | a profile is full                     | none is                      |
  *
  * The time of a failure counts up to the last one, and up to now while an announced attempt is
  * still to come. One failure counts only in the latter case, and switches nothing off. Deliveries

@@ -19,7 +19,7 @@ interface Broker {
   connectionPool: { pool: readonly [Connection, Connection] };
 }
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- this part of kafkajs has no types and no other name
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- no types, no other name
 const brokers = require('kafkajs/src/broker') as { prototype: Broker };
 
 /**
@@ -32,7 +32,7 @@ export function patchHalfConnections(): void {
   const { prototype } = brokers;
   const usable = new WeakSet<Broker>();
   const attempts = new WeakMap<Broker, Promise<void>>();
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- both are called with their own `this` below
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with their `this` below
   const { connect, isConnected } = prototype;
   prototype.isConnected = function () {
     return usable.has(this) && isConnected.call(this);
