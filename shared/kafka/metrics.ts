@@ -14,8 +14,8 @@ import {
   type Consumption,
 } from './port';
 import { TIER_PREFIX, tierDelayMs, tierTopic } from './topics';
-import { type UnassignedLag } from './client/describe-group';
 import { type Bounds } from './consumer/leaders';
+import { type UnassignedLag } from './consumer/unassigned-lag';
 
 /**
  * Measures producers and consumers. Counts once for each request or fetch, never for each record.
@@ -115,7 +115,7 @@ export interface ConsumerMeter {
   end(): void;
 }
 
-interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
+export interface Metered extends Pick<ConsumeOptions, 'group' | 'label'> {
   topics: readonly string[];
   of: Pick<Consumption, 'joined' | 'open'>;
   liveness: Pick<PollLiveness, 'pollAgeMs'>;

@@ -7,11 +7,8 @@ import { createEncryptor } from '../../shared/config/encryption';
 import { secretFields } from '../../shared/model/secret-fields';
 import { configKey, type ConfigRecord } from '../../shared/model/config';
 import { connectKafka } from '../../shared/kafka/client/client';
-import {
-  describeGroup,
-  type GroupView,
-  unreadPlaces,
-} from '../../shared/kafka/client/describe-group';
+import { describeGroup } from '../../shared/kafka/client/describe-group';
+import { type GroupView, unreadPlaces } from '../../shared/kafka/consumer/unassigned-lag';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../shared/kafka/port';
 import { CONFIG } from '../../shared/kafka/topics';
 import { loadSettings, requireSecretKeys } from '../../shared/runtime/settings';

@@ -3,10 +3,9 @@ import { AppError } from '../../runtime/errors';
 import { PollLiveness } from '../../runtime/health';
 import { type Log } from '../../telemetry/log';
 import { brokerClock } from '../broker-clock';
-import { type GroupView, readUnassignedLag } from '../client/describe-group';
 import { type FetchWait } from '../idle-wait';
-import { type ConsumerMeter, meterConsumer } from '../metrics';
-import { type Consumption, type ConsumeOptions, type InRecord } from '../port';
+import { type ConsumerMeter, type Metered, meterConsumer } from '../metrics';
+import { type Consumption, type ConsumeOptions } from '../port';
 import { type FetchedRecord } from '../protocol/batch';
 import { ByteReader, partitionOf } from '../protocol/bytes';
 import { ERROR, KafkaError } from '../protocol/error-codes';
@@ -16,7 +15,6 @@ import {
   type JoinedMember,
   type MemberAssignment,
 } from '../protocol/group-requests';
-import { type RecordPlace } from '../scan';
 import { COMPACTED } from '../topics';
 import { AssignedPartitions } from './assigned-partitions';
 import { type ConsumerBrokers } from './brokers';
@@ -33,6 +31,7 @@ import {
   topicPartitionsOf,
 } from './membership';
 import { idOf, type Partition, placeOf, type TopicPartition } from './partition';
+import { type GroupReads, readUnassignedLag } from './unassigned-lag';
 
 /**
  * Reads topics in a consumer group. Records complete in any order, and a planned rebalance repeats
@@ -70,12 +69,9 @@ const FETCH_BYTES = 1024 * 1024;
 /** A process that stops does not wait for a broker that is down. */
 const GOODBYE_MS = 1_000;
 
-interface ConsumerParts {
+interface ConsumerParts
+  extends Pick<GroupReads, 'describe' | 'recordAt'>, Pick<Metered, 'retention'> {
   brokers: ConsumerBrokers;
-  /** returns the members of the group; undefined between two assignments */
-  describe: () => Promise<GroupView | undefined>;
-  /** returns the retention of topics by their full names, ms */
-  retention: (topics: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   /** the full name of the group */
   groupId: string;
   prefix: string;
@@ -83,7 +79,6 @@ interface ConsumerParts {
   rack: string;
   wait: FetchWait;
   maxBytesPerPartition: number;
-  recordAt: (at: RecordPlace) => Promise<InRecord | undefined>;
   log: Log;
 }
 
