@@ -239,31 +239,28 @@ test('a stranger cannot take the last version, after which no record could follo
 const HIGHEST = 2 ** 40;
 const tombstone = { topic: 'config', key: 'source:src_a', value: null };
 
+type Forge = (theirs: Source, v: number) => Parameters<MemoryLog['append']>[0];
+
+/** A forged source of this version, where the deletion of ours left no trace. */
+const afterDeletion =
+  (version: number): Forge =>
+  (theirs, v) => [
+    record('source', undefined, { id: 'src_a', version: v + 1 }),
+    tombstone,
+    record('source', theirs, { version }),
+  ];
+
 /** Each ends with a forged source that services without the key believe. */
-const FORGERIES: [string, (theirs: Source, v: number) => Parameters<MemoryLog['append']>[0]][] = [
+const FORGERIES: [string, Forge][] = [
   ['the next version', (theirs, v) => [record('source', theirs, { version: v + 1 })]],
   ['a far version', (theirs) => [record('source', theirs, { version: 900 })]],
   ['the last version', (theirs) => [record('source', theirs, { version: HIGHEST })]],
-  [
-    'a deletion, its tombstone and a far version',
-    (theirs, v) => [
-      record('source', undefined, { id: 'src_a', version: v + 1 }),
-      tombstone,
-      record('source', theirs, { version: 900 }),
-    ],
-  ],
+  ['a deletion, its tombstone and a far version', afterDeletion(900)],
   [
     'a deletion of the last number',
     () => [record('source', undefined, { id: 'src_a', version: Number.MAX_SAFE_INTEGER })],
   ],
-  [
-    'a deletion, its tombstone and an early version',
-    (theirs, v) => [
-      record('source', undefined, { id: 'src_a', version: v + 1 }),
-      tombstone,
-      record('source', theirs, { version: 1 }),
-    ],
-  ],
+  ['a deletion, its tombstone and an early version', afterDeletion(1)],
   [
     'an unreadable record and a far version',
     (theirs) => [
