@@ -41,7 +41,7 @@ function withOwnModules(loadAll: () => void): void {
 /** Removes Waypost's modules from the cache. */
 function takeOwn(): NodeJS.Dict<NodeJS.Module> {
   const own = Object.entries(load.cache).filter(([file]) => file.startsWith(OWN));
-  // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- the cache is an object
+  // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- Node's cache is an object
   for (const [file] of own) delete load.cache[file];
   return Object.fromEntries(own);
 }

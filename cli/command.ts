@@ -73,7 +73,7 @@ export class Group {
   }
 
   /** @param syntax `list`, or `show <id>` */
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- commands set it
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- callers set O
   leaf<O extends object = object>(
     syntax: string,
     about: About,

@@ -743,6 +743,7 @@ story(
     await page.getByRole('button', { name: 'Block Cart Viewed' }).click();
     await page.getByRole('button', { name: 'Unblock Cart Viewed' }).waitFor();
     await isGood();
+    // The services know a change a moment after its page: until then calls are delivered.
     const showsWhy = async (event: string, why: string) => {
       let n = 0;
       await eventually(

@@ -41,7 +41,7 @@ import { readTopic } from '../support/topics';
  * password or a token for each service, and exactly the ACLs of bin/grants.ts.
  */
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- no types, no other name
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- kafkajs does not export it
 const SaslAuthenticator = require('kafkajs/src/broker/saslAuthenticator') as {
   prototype: { authenticate: () => Promise<void> };
 };

@@ -123,13 +123,13 @@ function ReachedOne({
   status,
   message,
 }: ReachedOneProps) {
-  const isDelivery = status !== undefined || outcome === 'routed';
+  const hasDelivery = status !== undefined || outcome === 'routed';
   return (
     <li>
       <NameLink to={`/destinations/${destination}`} name={name} />:{' '}
       {status === undefined ? outcomeInWords(outcome) : <Pill kind={status} />}
       {status === undefined && reason !== undefined && `: ${reason}`}
-      {isDelivery && message !== '' && (
+      {hasDelivery && message !== '' && (
         <>
           {' '}
           <TextLink

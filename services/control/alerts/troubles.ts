@@ -23,7 +23,7 @@ import { type Notice } from './notice';
  * | `partly_delivered`     | likewise, delivered to some URLs only | likewise                     |
  * | `switched_off`         | it failed for `switchOffAfter`        | once Waypost switched it off |
  * | `certificate_expiring` | two weeks before the end              | another certificate in use   |
- * | `filter_costly`        | a message took much work              | none in a day, or it changed |
+ * | `filter_costly`        | a message took much work              | none in a day, or new filter |
  * | `webhook_disabled`     | its receiver wants nothing more       | the URL is on again, or gone |
  * | `profile_full`         | a profile is full                     | none is                      |
  *

@@ -19,7 +19,7 @@ interface Broker {
   connectionPool: { pool: readonly [Connection, Connection] };
 }
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- no types, no other name
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- kafkajs does not export it
 const brokers = require('kafkajs/src/broker') as { prototype: Broker };
 
 /**

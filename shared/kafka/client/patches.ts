@@ -42,14 +42,14 @@ interface InFlight {
 
 const TIMEOUT_CHECK_MS = 1_000;
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- no types, no other name
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- kafkajs does not export it
 const queues = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
 
 interface Metadata {
   protocol: (by: { version: number }) => (input: object) => { request: unknown; response: object };
 }
 
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- no types, no other name
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- kafkajs does not export it
 const metadata = require('kafkajs/src/protocol/requests/metadata') as Metadata;
 
 /**

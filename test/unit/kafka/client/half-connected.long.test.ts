@@ -112,7 +112,7 @@ interface Broker {
 /** Returns a broker as the cluster of kafkajs makes it. */
 function brokerAt(port: number, more: object): Broker {
   patchKafkajs();
-  /* eslint-disable @typescript-eslint/no-require-imports -- no types, no other name */
+  /* eslint-disable @typescript-eslint/no-require-imports -- kafkajs does not export it */
   const { createLogger, LEVELS } = require('kafkajs/src/loggers') as {
     createLogger(options: object): object;
     LEVELS: { NOTHING: number };
@@ -149,7 +149,7 @@ test('a refused login leaves a fetch alone, and the next makes the broker usable
   await broker.connect();
   const fetches = await broker.connectionPool.getConnection(1);
   expect(fetches).toBe(broker.connectionPool.pool[1]);
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- no types, no other name
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- kafkajs does not export it
   const { requests } = require('kafkajs/src/protocol/requests') as {
     requests: { Metadata: { protocol(of: object): (request: object) => object } };
   };
