@@ -1,5 +1,5 @@
 import { sleep } from '../../shared/runtime/async';
-import { type Look } from '../../shared/kafka/client/connection';
+import { type KafkaProbe } from '../../shared/kafka/client/connection';
 
 /**
  * After a kill, Kafka 4.1 may fail to load the committed offsets of consumer groups: it logs
@@ -14,18 +14,18 @@ const STUCK_AFTER_MS = 45_000;
 
 /**
  * Watches a restarted broker.
- * @param look checks the broker once
+ * @param probe checks the broker once
  * @param ended aborted when the broker ends
  * @returns whether it responds but has refused groups for so long that only another start will help
  */
 export async function isCoordinatorStuck(
-  look: () => Promise<Look>,
+  probe: () => Promise<KafkaProbe>,
   ended: AbortSignal,
   { stuckAfterMs = STUCK_AFTER_MS, pauseMs = PAUSE_MS } = {},
 ): Promise<boolean> {
   let since: number | undefined;
   while (!ended.aborted) {
-    const { state } = await look();
+    const { state } = await probe();
     if (state === 'ready') return false;
     // A broker that recovers its records, or is frozen, does not respond at all, for as long as
     // that takes.

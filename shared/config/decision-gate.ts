@@ -50,7 +50,7 @@ export interface HeldLimit<T> {
 const AT_FIRST: Knowledge = { current: false, changed: true };
 
 export class DecisionGate<T> {
-  #held: Held<T>[] = [];
+  #held: HeldItem<T>[] = [];
   /** total size of what is held, by kind */
   readonly #sizes = new Map<string, number>();
   #changes: number;
@@ -64,7 +64,7 @@ export class DecisionGate<T> {
     private readonly limit?: HeldLimit<T>,
   ) {
     this.#changes = config.changes;
-    config.onComplete(() => this.#look());
+    config.onComplete(() => this.#decideHeld());
   }
 
   get size(): number {
@@ -102,7 +102,7 @@ export class DecisionGate<T> {
     this.#keepUnless(({ item }) => take(item));
   }
 
-  #look(): void {
+  #decideHeld(): void {
     const { completeAt, changes } = this.config;
     const changed = changes !== this.#changes;
     this.#changes = changes;
@@ -112,7 +112,7 @@ export class DecisionGate<T> {
     );
   }
 
-  #guarded(held: Held<T>, take: (held: Held<T>) => boolean): boolean {
+  #guarded(held: HeldItem<T>, take: (held: HeldItem<T>) => boolean): boolean {
     try {
       return take(held);
     } catch (error) {
@@ -121,7 +121,7 @@ export class DecisionGate<T> {
     }
   }
 
-  #keepUnless(take: (held: Held<T>) => boolean): void {
+  #keepUnless(take: (held: HeldItem<T>) => boolean): void {
     const held = this.#held;
     this.#held = [];
     const kept = held.filter((each) => {
@@ -134,7 +134,7 @@ export class DecisionGate<T> {
   }
 }
 
-interface Held<T> {
+interface HeldItem<T> {
   item: T;
   /** by `performance.now()` */
   sinceMs: number;

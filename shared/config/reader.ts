@@ -88,7 +88,7 @@ export async function openConfig(
     if (verdict.kind === 'newer') onFatal(newerFormat(verdict));
     if (verdict.kind === 'older') onFatal(olderFormat(verdict));
     if (anew) anew.verdicts.push([verdict, record]);
-    else tell(following, verdict, record);
+    else notify(following, verdict, record);
   };
   const tail = await kafka.tail({
     name: `${options.name}-config`,
@@ -116,7 +116,7 @@ export async function openConfig(
 }
 
 /** What the records read so far say. */
-interface Held {
+interface HeldConfig {
   state: ConfigState;
   /** keys whose last record is not authenticated with the first key */
   outdated: Set<string>;
@@ -125,24 +125,24 @@ interface Held {
 }
 
 interface Following {
-  held: Held;
+  held: HeldConfig;
   /**
    * after the topic was cut or made again: what it says now. It replaces `held` once it is
    * complete, because entries that were cut off must go, and those that are still there must not be
    * missing
    */
-  anew: { held: Held; verdicts: [ApplyResult, InRecord][] } | undefined;
+  anew: { held: HeldConfig; verdicts: [ApplyResult, InRecord][] } | undefined;
   changes: number;
   onVerdict: ((verdict: ApplyResult, record: InRecord) => void)[];
   onChange: ((record: ConfigRecord) => void)[];
   onComplete: (() => void)[];
 }
 
-function nothingRead(part: ConfigPart): Held {
+function nothingRead(part: ConfigPart): HeldConfig {
   return { state: new ConfigState(part), outdated: new Set(), position: 0 };
 }
 
-function tell(following: Following, verdict: ApplyResult, record: InRecord): void {
+function notify(following: Following, verdict: ApplyResult, record: InRecord): void {
   following.changes++;
   for (const listener of following.onVerdict) listener(verdict, record);
   if (verdict.kind !== 'applied') return;
@@ -155,7 +155,7 @@ function replaceHeld(following: Following): void {
   if (!anew) return;
   following.held = anew.held;
   following.anew = undefined;
-  for (const [verdict, record] of anew.verdicts) tell(following, verdict, record);
+  for (const [verdict, record] of anew.verdicts) notify(following, verdict, record);
   for (const record of before.state.records()) {
     if (anew.held.state.recordAt(configKey(record.kind, record.id))) continue;
     following.changes++;

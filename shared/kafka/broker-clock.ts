@@ -96,9 +96,9 @@ export class BrokerClock {
     const isFirst = this.#writes === 0;
     if (this.isInDoubt) this.#forgetWrites();
     this.#machineLead = this.#presentMachineLead();
-    const place = this.#writes++ % REMEMBERED_WRITES;
-    this.#least[place] = stampMs - this.steadyMs();
-    this.#most[place] = stampMs + 1 - mark.steadyMs;
+    const slot = this.#writes++ % REMEMBERED_WRITES;
+    this.#least[slot] = stampMs - this.steadyMs();
+    this.#most[slot] = stampMs + 1 - mark.steadyMs;
     this.#brokersLead = Math.min(
       middleOf(this.#most),
       Math.max(this.#brokersLead ?? this.#lead, middleOf(this.#least)),

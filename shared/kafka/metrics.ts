@@ -5,7 +5,7 @@ import { type FetchedRecord } from './protocol/batch';
 import { type PollLiveness } from '../runtime/health';
 import { KAFKA_METRICS as INFO } from './metric-info';
 import { type Partition } from './consumer/partition';
-import { type Part } from './produce/request';
+import { type QueuePart } from './produce/request';
 import { type Blocked } from './produce/errors';
 import {
   type BatchProducer,
@@ -73,7 +73,7 @@ export function meterSpilled(topic: string, records: number): void {
 
 export interface ProducerMeter {
   /** Counts an answered request, with the acknowledged part of it. */
-  answered(acknowledged: readonly Part[], ms: number): void;
+  answered(acknowledged: readonly QueuePart[], ms: number): void;
   failed(ms: number): void;
   end(): void;
 }
@@ -138,7 +138,7 @@ interface Watched extends Metered {
   retained: ReadonlyMap<string, number>;
   /** by topic, as of the last poll */
   without: ReadonlyMap<string, UnassignedLag>;
-  lookedAt: number;
+  polledAt: number;
 }
 
 const consumers = new Set<Watched>();
@@ -153,7 +153,7 @@ export function meterConsumer(metered: Metered): ConsumerMeter {
     known: new Map(),
     retained: new Map(),
     without: new Map(),
-    lookedAt: -Infinity,
+    polledAt: -Infinity,
   };
   const watched: Watched = { ...metered, group, ...unknown };
   // The series exist from the start, so that the first missed offsets show as an increase.
@@ -185,8 +185,8 @@ metrics.beforeReading(async () => {
 });
 
 async function poll(watched: Watched): Promise<void> {
-  if (performance.now() - watched.lookedAt < POLL_EVERY_MS) return;
-  watched.lookedAt = performance.now();
+  if (performance.now() - watched.polledAt < POLL_EVERY_MS) return;
+  watched.polledAt = performance.now();
   const { prefix, topics } = watched;
   const names = topics.map((topic) => prefix + topic);
   await Promise.allSettled([
@@ -217,15 +217,15 @@ function byTopic(value: (watched: Watched, topic: string) => number): () => Samp
     );
 }
 
-function placesOf({ partitions }: Watched, topic: string) {
+function progressOf({ partitions }: Watched, topic: string) {
   return [...partitions.values()]
     .filter((partition) => partition.topic === topic)
-    .map(({ place }) => place);
+    .map(({ progress }) => progress);
 }
 
 function lagOf(watched: Watched, topic: string): number {
   const bounds = watched.known.get(topic);
-  const lags = placesOf(watched, topic).map(
+  const lags = progressOf(watched, topic).map(
     ({ partition, committable }) => (bounds?.get(partition)?.high ?? committable) - committable,
   );
   return lags.reduce((sum, lag) => sum + Math.max(0, lag), watched.without.get(topic)?.lag ?? 0);
@@ -239,7 +239,7 @@ function ageOf(watched: Watched, topic: string): number {
     Math.max(
       0,
       now - unreadAtMs,
-      ...placesOf(watched, topic).map(({ oldestAtMs = now }) => now - oldestAtMs),
+      ...progressOf(watched, topic).map(({ oldestAtMs = now }) => now - oldestAtMs),
     ) / 1_000
   );
 }
@@ -272,7 +272,7 @@ metrics.gauge(INFO.partitions, () =>
     watched.topics.flatMap((topic) =>
       (['reading', 'resting', 'leaving'] as const).map((state) => ({
         labels: { group: watched.group, topic, state },
-        value: placesOf(watched, topic).filter((place) => place.state === state).length,
+        value: progressOf(watched, topic).filter((each) => each.state === state).length,
       })),
     ),
   ),

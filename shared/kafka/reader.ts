@@ -34,7 +34,7 @@ const METADATA_MAX_AGE_MS = 30_000;
 const SHARED_BYTES = 1024 * 1024;
 
 /** A read that waits for the next request to its broker. */
-interface Asked extends ReadAt {
+interface WaitingRead extends ReadAt {
   leaderEpoch: number;
   answer: (fetched: { partition: FetchedPartition; connection: number } | 'throttled') => void;
   fail: (error: unknown) => void;
@@ -50,7 +50,7 @@ export class DirectReader {
   /** by topic, without the prefix */
   readonly #leaders = new Map<string, { leaders: Promise<Leaders>; readAt: number }>();
   /** by node, id of the topic and wait */
-  readonly #asked = new Map<string, Asked[]>();
+  readonly #asked = new Map<string, WaitingRead[]>();
   /** number of the connection that was opened last to each node */
   readonly #newest = new Map<number, number>();
   readonly #numbered = new WeakSet<FetchConnection>();
@@ -175,7 +175,7 @@ export class DirectReader {
     const leader = leaders.of({ topic: this.prefix + topic, number: partition });
     if (!leader) throw new Error(`partition ${partition} of ${topic} has no leader`);
     const { node, topicId, epoch: leaderEpoch } = leader;
-    const answered = await new Promise<Parameters<Asked['answer']>[0]>((answer, fail) =>
+    const answered = await new Promise<Parameters<WaitingRead['answer']>[0]>((answer, fail) =>
       this.#queue(node, topicId, [{ ...at, leaderEpoch, answer, fail }]),
     );
     if (answered === 'throttled') return undefined;
@@ -195,7 +195,7 @@ export class DirectReader {
   }
 
   /** Sends reads of one topic with the next request to a broker. */
-  #queue(node: number, topicId: string, reads: readonly Asked[]): void {
+  #queue(node: number, topicId: string, reads: readonly WaitingRead[]): void {
     const [first] = reads;
     if (!first) return;
     const key = `${String(node)} ${topicId} ${String(first.waitMs)}`;
@@ -208,7 +208,7 @@ export class DirectReader {
     const all = this.#asked.get(key) ?? [];
     this.#asked.delete(key);
     // A request names each partition once.
-    const first = new Map<number, Asked>();
+    const first = new Map<number, WaitingRead>();
     for (const each of all) if (!first.has(each.partition)) first.set(each.partition, each);
     const asked = [...first.values()];
     const later = all.filter((each) => first.get(each.partition) !== each);
@@ -223,7 +223,7 @@ export class DirectReader {
   async #request(
     node: number,
     topicId: string,
-    asked: readonly Asked[],
+    asked: readonly WaitingRead[],
   ): Promise<FetchAnswer & { connection: number }> {
     const { topic = '', waitMs } = asked[0] ?? {};
     const brokers = await this.#connected(waitMs === undefined ? '' : topic);
@@ -262,9 +262,9 @@ export class DirectReader {
 
   /** @returns the reads that the others left no room for in the answer */
   #answer(
-    asked: readonly Asked[],
+    asked: readonly WaitingRead[],
     { throttleMs, partitions, connection }: FetchAnswer & { connection: number },
-  ): Asked[] {
+  ): WaitingRead[] {
     const isFull = partitions.some(({ next }) => next !== undefined);
     const byNumber = new Map(partitions.map((each) => [each.partition, each]));
     return asked.filter(({ topic, partition, offset, answer, fail }) => {

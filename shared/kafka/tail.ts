@@ -93,13 +93,13 @@ export class KafkaTail implements Tail {
     // The series exists from the start, so that the first cut shows as an increase.
     meterCut(options.name, topic, 0);
     this.#leaders = new Leaders(brokers, [this.#name]);
-    this.#search = new LeaderSearch(this.#leaders, (isKnown) => this.#looked(isKnown), log);
+    this.#search = new LeaderSearch(this.#leaders, (isKnown) => this.#onRefreshed(isKnown), log);
     this.#fetcher = new Fetcher({
       brokers,
       partitions: this.#partitions,
       prefix,
       leaders: this.#leaders,
-      lookForLeaders: () => this.#search.look(),
+      refreshLeaders: () => this.#search.refreshSoon(),
       onRecords: (_, partition, records) => this.#give(partition, records),
       onCut: (_, partition) => this.#goOnAfterCut(partition),
       onOutOfRange: (_, partition) => this.#goOnInRange(partition),
@@ -151,7 +151,7 @@ export class KafkaTail implements Tail {
       }
     }
     this.#fetcher.wake();
-    if (this.#missing().length > 0) this.#search.look();
+    if (this.#missing().length > 0) this.#search.refreshSoon();
   }
 
   /**
@@ -194,7 +194,7 @@ export class KafkaTail implements Tail {
     }
   }
 
-  #looked(isKnown: boolean): void {
+  #onRefreshed(isKnown: boolean): void {
     // The brokers answer, or cannot be reached: this process is not stuck.
     if (!isKnown || this.#leaders.isIncomplete) this.#progress.recordPoll();
     this.#fetcher.wake();
@@ -206,7 +206,7 @@ export class KafkaTail implements Tail {
     await this.#begin();
     this.#isBeginning = false;
     this.#fetcher.wake();
-    if (this.#missing().length > 0) this.#search.look();
+    if (this.#missing().length > 0) this.#search.refreshSoon();
   }
 
   #turned(answer: FetchAnswer | undefined, failure: unknown): void {
@@ -216,7 +216,7 @@ export class KafkaTail implements Tail {
       this.#interruptedAt = performance.now();
       log.warn({ name, topic, reason: messageOf(failure) }, 'tail.interrupted');
     }
-    if (this.#search.ageMs > METADATA_MAX_AGE_MS) this.#search.look();
+    if (this.#search.ageMs > METADATA_MAX_AGE_MS) this.#search.refreshSoon();
   }
 
   #give(partition: Partition, records: readonly FetchedRecord[]): void {
@@ -257,7 +257,7 @@ export class KafkaTail implements Tail {
     const floor = found.get(idOf(place));
     if (floor === undefined) {
       this.#progress.recordPoll();
-      this.#search.look();
+      this.#search.refreshSoon();
       this.#fetcher.hurry();
     } else if (era === partition.position.era) {
       end.floor = floor;
@@ -329,15 +329,15 @@ export class KafkaTail implements Tail {
 
   #lookUp<T>(
     partition: Partition,
-    look: (place: TopicPartition) => Promise<T>,
+    ask: (place: TopicPartition) => Promise<T>,
   ): Promise<T | undefined> {
     const { log, name, prefix } = this.options;
     return lookUp(
-      () => look(placeOf(partition, prefix)),
+      () => ask(placeOf(partition, prefix)),
       () => !this.#stopped,
       (error) => {
         this.#progress.recordPoll();
-        this.#search.look();
+        this.#search.refreshSoon();
         log.debug({ name, reason: messageOf(error) }, 'tail.not_recovered');
       },
     );
@@ -390,7 +390,7 @@ export class KafkaTail implements Tail {
       if (this.#stopped || performance.now() > until) {
         throw unavailable(new Error(`the end of ${this.#name} is not known`));
       }
-      this.#search.look();
+      this.#search.refreshSoon();
       await sleep(AGAIN_MS);
     }
   }

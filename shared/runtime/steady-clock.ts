@@ -8,8 +8,8 @@ import { uptime } from 'node:os';
 export class SteadyClock {
   #sleptMs = 0;
   /** by the monotonic clock */
-  #lookedAt = -Infinity;
-  /** of the clock of the machine over the monotonic one, at the last look */
+  #measuredAt = -Infinity;
+  /** of the clock of the machine over the monotonic one, at the last measurement */
   #wallLead = 0;
   readonly #upBefore: number;
 
@@ -17,7 +17,7 @@ export class SteadyClock {
    * @param monotonicMs stands still while the machine sleeps
    * @param upMs time since the machine started, sleep included; costly to read, and may be as
    *   coarse as a second
-   * @param wallMs cheap to read: it jumps when the machine wakes, and tells when to look
+   * @param wallMs cheap to read: it jumps when the machine wakes, and tells when to measure
    */
   constructor(
     private readonly monotonicMs = () => performance.now(),
@@ -31,19 +31,21 @@ export class SteadyClock {
   now(): number {
     const now = this.monotonicMs();
     const jumpMs = this.wallMs() - now - this.#wallLead;
-    if (Math.abs(jumpMs) > COARSE_MS || now - this.#lookedAt >= LOOK_EVERY_MS) this.#look(now);
+    if (Math.abs(jumpMs) > COARSE_MS || now - this.#measuredAt >= MEASURE_EVERY_MS) {
+      this.#measureSleep(now);
+    }
     return now + this.#sleptMs;
   }
 
-  #look(now: number): void {
-    this.#lookedAt = now;
+  #measureSleep(now: number): void {
+    this.#measuredAt = now;
     this.#wallLead = this.wallMs() - now;
     const sleptMs = this.upMs() - this.#upBefore - now;
     if (sleptMs - this.#sleptMs > COARSE_MS) this.#sleptMs = sleptMs;
   }
 }
 
-const LOOK_EVERY_MS = 1_000;
+const MEASURE_EVERY_MS = 1_000;
 /** Above the coarseness of the uptime. A shorter sleep need not be noticed. */
 const COARSE_MS = 2_000;
 

@@ -118,7 +118,7 @@ function epochMs(moment: number): number {
 function observeMetrics(metrics: Metrics, always: Labels): void {
   const meter = api.getMeter('waypost');
   metrics.each((metric: Metric) => {
-    if (metric.kind === 'histogram') tell(meter, metric, always);
+    if (metric.kind === 'histogram') forward(meter, metric, always);
     else observe(meter, metric, { metrics, always });
   });
 }
@@ -138,7 +138,7 @@ function observe(meter: Meter, metric: ReadMetric, of: { metrics: Metrics; alway
   });
 }
 
-function tell(meter: Meter, metric: HistogramMetric, always: Labels): void {
+function forward(meter: Meter, metric: HistogramMetric, always: Labels): void {
   const advice = { explicitBucketBoundaries: [...metric.bounds] };
   const histogram = meter.createHistogram(metric.info.name, { ...optionsOf(metric.info), advice });
   metric.tee = (value, labels) => histogram.record(value, { ...labels, ...always });

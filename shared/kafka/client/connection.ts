@@ -124,10 +124,10 @@ function isLogin(error: unknown): boolean {
 }
 
 /** Result of one probe of Kafka. `refuses_groups`: it answers, but no consumer can work with it. */
-export type Look = { state: 'ready' } | { state: 'away' | 'refuses_groups'; reason: string };
+export type KafkaProbe = { state: 'ready' } | { state: 'away' | 'refuses_groups'; reason: string };
 
 /** Probes Kafka once, within the timeout of a request. */
-export async function probeKafka(address: KafkaAddress): Promise<Look> {
+export async function probeKafka(address: KafkaAddress): Promise<KafkaProbe> {
   const admin = briefClient(address, 'waypost-ready').admin({ retry: { retries: 0 } });
   try {
     await admin.connect();
@@ -135,7 +135,7 @@ export async function probeKafka(address: KafkaAddress): Promise<Look> {
     if (controller === null || controller < 0) {
       return { state: 'away', reason: 'it has no controller yet' };
     }
-    return await lookAtGroups(admin);
+    return await probeGroups(admin);
   } catch (error) {
     return { state: 'away', reason: plainReason(error) };
   } finally {
@@ -143,7 +143,7 @@ export async function probeKafka(address: KafkaAddress): Promise<Look> {
   }
 }
 
-async function lookAtGroups(admin: Admin): Promise<Look> {
+async function probeGroups(admin: Admin): Promise<KafkaProbe> {
   try {
     for (const groupId of PROBES) await admin.fetchOffsets({ groupId, topics: [] });
     return { state: 'ready' };

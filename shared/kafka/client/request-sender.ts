@@ -27,7 +27,7 @@ const PRODUCE_TIMEOUT_MS = 9_000;
 const ANSWER_WITHIN_MS = PRODUCE_TIMEOUT_MS + 1_000;
 
 /** The records of one partition in a request. */
-interface Part {
+interface PartitionRecords {
   topic: string;
   partition: number;
   messages: readonly OutRecord[];
@@ -55,7 +55,7 @@ export interface RequestSender {
    * Sends one request. @returns the error code of each part, in their order
    * @throws NotSent; TooLate; any other error means that the result of the request is unknown
    */
-  send(node: number, parts: readonly Part[], options: SendOptions): Promise<number[]>;
+  send(node: number, parts: readonly PartitionRecords[], options: SendOptions): Promise<number[]>;
   disconnect(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export async function connectRequestSender(
 
 interface Sending extends SendOptions {
   node: number;
-  parts: readonly Part[];
+  parts: readonly PartitionRecords[];
   prefix: string;
 }
 
@@ -140,7 +140,7 @@ async function open(brokers: Brokers, node: number, spare: boolean): Promise<Wir
   }
 }
 
-function byTopic(parts: readonly Part[], prefix: string): ProduceInput['topicData'] {
+function byTopic(parts: readonly PartitionRecords[], prefix: string): ProduceInput['topicData'] {
   const topics = new Map<string, ProduceInput['topicData'][number]>();
   for (const { topic, partition, messages } of parts) {
     const known = topics.get(topic);

@@ -28,7 +28,7 @@ interface AssignmentParts extends Pick<ConsumeOptions, 'rebalanceListener' | 'on
   /** called when there may be more to fetch */
   onReadable: () => void;
   /** called when the leader of a partition has not answered, or is another one */
-  lookForLeaders: () => void;
+  refreshLeaders: () => void;
   /** called with the number of offsets of deferred records that retention has deleted */
   onExpired: (partition: Partition, offsets: number) => void;
   /**
@@ -224,7 +224,7 @@ export class AssignedPartitions {
         this.parts.log.warn({ reason: messageOf(error) }, 'offsets.not_read');
       }
       if (wanted().length === 0) return;
-      this.parts.lookForLeaders();
+      this.parts.refreshLeaders();
       await sleep(RETRY_MS);
     }
   }
@@ -266,16 +266,16 @@ export class AssignedPartitions {
   #lookUp<T>(
     id: string,
     partition: Partition,
-    look: (place: TopicPartition) => Promise<T>,
+    ask: (place: TopicPartition) => Promise<T>,
   ): Promise<T | undefined> {
-    const { prefix, log, lookForLeaders } = this.parts;
+    const { prefix, log, refreshLeaders } = this.parts;
     const place = placeOf(partition, prefix);
     return lookUp(
-      () => look(place),
+      () => ask(place),
       () => !this.#hasEnded && this.partitions.get(id) === partition,
       (error) => {
         log.warn({ id, reason: messageOf(error) }, 'offsets.not_read');
-        lookForLeaders();
+        refreshLeaders();
       },
     );
   }

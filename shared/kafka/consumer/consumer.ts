@@ -111,7 +111,7 @@ export class KafkaConsumption implements Consumption {
   #enteredAt = -Infinity;
   #beatAt = -Infinity;
   /** when a request was sent to which the coordinator answered that this is a member */
-  #heardAt = 0;
+  #answeredAt = 0;
 
   constructor(
     private readonly parts: ConsumerParts,
@@ -121,14 +121,14 @@ export class KafkaConsumption implements Consumption {
     this.#topics = options.topics.map((topic) => prefix + topic);
     this.#report = reportAssignments(log, groupId);
     this.#leaders = new Leaders(brokers, this.#topics);
-    this.#search = new LeaderSearch(this.#leaders, () => this.#looked(), log);
+    this.#search = new LeaderSearch(this.#leaders, () => this.#onRefreshed(), log);
     this.#member = new Member({
       requests: brokers.group,
       groupId,
       claims: () => this.#membership.claims(this.#topics),
       assign: (members) => this.#assign(members),
       onRound: (round) => this.#enter(round),
-      onHeard: (generation, sentAt) => this.#heard(generation, sentAt),
+      onHeartbeat: (generation, sentAt) => this.#onHeartbeat(generation, sentAt),
       onLost: () => this.#fence('consumer.session_lost'),
       onForbidden: () => {
         const reason = `this user may not read with the consumer group ${groupId}`;
@@ -145,7 +145,7 @@ export class KafkaConsumption implements Consumption {
       session: { isInDoubt: () => this.#noteDoubt() },
       mayRead: () => this.joined && !this.#stopping,
       onReadable: () => this.#fetcher.wake(),
-      lookForLeaders: () => this.#search.look(),
+      refreshLeaders: () => this.#search.refreshSoon(),
       onExpired: (partition, offsets) => this.#expired(partition, offsets),
       onCut: (partition, cut) => this.#cut(partition, cut),
       // A topic that is made again is read from its first record.
@@ -158,7 +158,7 @@ export class KafkaConsumption implements Consumption {
       ...parts,
       partitions: this.#owned.partitions,
       leaders: this.#leaders,
-      lookForLeaders: () => this.#search.look(),
+      refreshLeaders: () => this.#search.refreshSoon(),
       onRecords: (id, partition, records) => this.#take(id, partition, records),
       onCut: (id, partition) => this.#owned.goOnAfterCut(id, partition),
       onOutOfRange: (id, partition) => this.#owned.goOnInRange(id, partition),
@@ -309,13 +309,13 @@ export class KafkaConsumption implements Consumption {
     const read = await this.#leaders.refresh(topics);
     this.#counts = this.#countsNow();
     // This broker may not know yet what another one has said, or know more.
-    if (this.#counts !== before) this.#search.look();
+    if (this.#counts !== before) this.#search.refreshSoon();
     const counts = new Map(topics.map((topic) => [topic, read.get(topic)?.partitions.length ?? 0]));
     return this.#membership.assign(counts, joining);
   }
 
-  #heard(generation: number, sentAt: number): void {
-    this.#heardAt = Math.max(this.#heardAt, sentAt);
+  #onHeartbeat(generation: number, sentAt: number): void {
+    this.#answeredAt = Math.max(this.#answeredAt, sentAt);
     this.#liveness.recordPoll();
     if (this.#member.isJoining) return;
     this.#membership.onHeartbeat(generation);
@@ -337,7 +337,7 @@ export class KafkaConsumption implements Consumption {
 
   /** The coordinator has not answered for so long that it may have ended the session. */
   get #isCoordinatorSilent(): boolean {
-    return performance.now() - this.#heardAt > SESSION_MS;
+    return performance.now() - this.#answeredAt > SESSION_MS;
   }
 
   /**
@@ -417,7 +417,7 @@ export class KafkaConsumption implements Consumption {
         .map(({ topic, partition: number, errorCode }) => [idOf({ topic, number }), errorCode]),
     );
     // A coordinator that has just started may not know a topic yet, so that metadata decides.
-    if ([...refused.values()].includes(ERROR.unknownTopic)) this.#search.look();
+    if ([...refused.values()].includes(ERROR.unknownTopic)) this.#search.refreshSoon();
     const errorOf = (partition: Partition) => refused.get(idOf(placeOf(partition, prefix)));
     if ([...refused.values()].includes(ERROR.metadataTooLarge)) this.#committer.shortenNotes();
     const settled = due.filter(({ partition }) => {
@@ -454,7 +454,7 @@ export class KafkaConsumption implements Consumption {
       this.#beatAt = now;
       this.#member.beat();
       const age = this.#leaders.isIncomplete ? INCOMPLETE_AGE_MS : METADATA_MAX_AGE_MS;
-      if (this.#search.ageMs > age) this.#search.look();
+      if (this.#search.ageMs > age) this.#search.refreshSoon();
     }
     void this.#committer.run(now);
     const beatIn = Math.max(1, this.#beatAt + this.#beatMs - now);
@@ -477,7 +477,7 @@ export class KafkaConsumption implements Consumption {
     return false;
   }
 
-  #looked(): void {
+  #onRefreshed(): void {
     this.#noteCounts();
     this.#owned.noteTopics();
     this.#liveness.recordPoll();

@@ -38,7 +38,7 @@ export interface FetcherParts {
   prefix: string;
   leaders: Leaders;
   /** finds leaders again, and then calls `wake` */
-  lookForLeaders: () => void;
+  refreshLeaders: () => void;
   /** called with records at and behind the position, in order; never without one */
   onRecords: (id: string, partition: Partition, records: readonly FetchedRecord[]) => void;
   /**
@@ -93,7 +93,7 @@ export class Fetcher {
     for (const partition of this.parts.partitions.values()) {
       if (!isReadable(partition)) continue;
       const node = this.nodeOf(partition, this.leaderOf(partition));
-      if (node === undefined) this.parts.lookForLeaders();
+      if (node === undefined) this.parts.refreshLeaders();
       else if (!this.#nodes.has(node)) {
         this.#nodes.set(node, new NodeFetcher(node, this.parts, this));
       }
@@ -156,7 +156,7 @@ function placeIn(topicId: string, partition: number): string {
 }
 
 /** A partition in the fetch under way. */
-interface Asked {
+interface AskedPartition {
   id: string;
   partition: Partition;
   offset: number;
@@ -180,7 +180,7 @@ class NodeFetcher {
   /** the last fetch was ended for a partition that it lacked */
   #isInterrupted = false;
   /** by topic id and partition */
-  #asked = new Map<string, Asked>();
+  #asked = new Map<string, AskedPartition>();
 
   constructor(
     private readonly node: number,
@@ -274,12 +274,12 @@ class NodeFetcher {
     this.#connection?.close();
     if (this.#stopped) return;
     this.#doubtAll();
-    const { log, onTurn, lookForLeaders } = this.parts;
+    const { log, onTurn, refreshLeaders } = this.parts;
     log.debug({ broker: this.node, reason: messageOf(error) }, 'fetch.failed');
     onTurn(undefined, this.#isInterrupted ? undefined : error);
     const again = () => {
       this.#isBusy = false;
-      lookForLeaders();
+      refreshLeaders();
     };
     setTimeout(again, this.#isInterrupted ? 0 : AGAIN_MS);
   }
@@ -417,7 +417,10 @@ class NodeFetcher {
     void work.finally(goOn);
   }
 
-  #refused({ id, partition, offset }: Asked, { errorCode, damage }: FetchedPartition): void {
+  #refused(
+    { id, partition, offset }: AskedPartition,
+    { errorCode, damage }: FetchedPartition,
+  ): void {
     const { topic, number } = partition;
     const about = { topic, partition: number, offset, errorCode };
     // A replica may lag behind, and its broker may have gone.
@@ -433,7 +436,7 @@ class NodeFetcher {
     // Mostly the leader has moved.
     this.#rest(
       partition,
-      again.then(() => this.parts.lookForLeaders()),
+      again.then(() => this.parts.refreshLeaders()),
     );
   }
 }

@@ -181,30 +181,30 @@ export class Leaders {
   }
 }
 
-const LOOK_AGAIN_MS = 250;
+const REFRESH_PAUSE_MS = 250;
 
 /** Reads the metadata again on demand: once at a time, and with a pause behind it. */
 export class LeaderSearch {
-  #isLooking = false;
-  #looksAgain = false;
-  #lookedAt = performance.now();
+  #isRefreshing = false;
+  #refreshesAgain = false;
+  #beganAt = performance.now();
   #stopped = false;
 
-  /** @param onLooked called after each look-up. @param isKnown false: no broker has answered */
+  /** @param onRefreshed called after each refresh. @param isKnown false: no broker has answered */
   constructor(
     private readonly leaders: Pick<Leaders, 'refresh'>,
-    private readonly onLooked: (isKnown: boolean) => void,
+    private readonly onRefreshed: (isKnown: boolean) => void,
     private readonly log: Log,
   ) {}
 
-  /** time since the last look-up began, ms */
+  /** time since the last refresh began, ms */
   get ageMs(): number {
-    return performance.now() - this.#lookedAt;
+    return performance.now() - this.#beganAt;
   }
 
-  look(): void {
-    this.#looksAgain = true;
-    if (!this.#isLooking) void this.#run();
+  refreshSoon(): void {
+    this.#refreshesAgain = true;
+    if (!this.#isRefreshing) void this.#run();
   }
 
   stop(): void {
@@ -212,10 +212,10 @@ export class LeaderSearch {
   }
 
   async #run(): Promise<void> {
-    this.#isLooking = true;
-    while (this.#looksAgain && !this.#stopped) {
-      this.#looksAgain = false;
-      this.#lookedAt = performance.now();
+    this.#isRefreshing = true;
+    while (this.#refreshesAgain && !this.#stopped) {
+      this.#refreshesAgain = false;
+      this.#beganAt = performance.now();
       let isKnown = true;
       try {
         await this.leaders.refresh();
@@ -223,10 +223,10 @@ export class LeaderSearch {
         isKnown = false;
         this.log.debug({ reason: messageOf(error) }, 'leaders.not_found');
       }
-      if (!this.#isStopped()) this.onLooked(isKnown);
-      await sleep(LOOK_AGAIN_MS, { ref: false });
+      if (!this.#isStopped()) this.onRefreshed(isKnown);
+      await sleep(REFRESH_PAUSE_MS, { ref: false });
     }
-    this.#isLooking = false;
+    this.#isRefreshing = false;
   }
 
   /** A function, because the value may change during a wait. */
@@ -240,13 +240,13 @@ const RETRY_MS = 200;
  * @returns undefined once the result is not wanted any more
  */
 export async function lookUp<T>(
-  look: () => Promise<T>,
+  ask: () => Promise<T>,
   isWanted: () => boolean,
   onFailure: (error: unknown) => void,
 ): Promise<T | undefined> {
   for (;;) {
     try {
-      const found = await look();
+      const found = await ask();
       return isWanted() ? found : undefined;
     } catch (error) {
       onFailure(error);

@@ -59,7 +59,7 @@ interface MemberParts {
    * called when the coordinator has answered that this is a member of the generation
    * @param sentAt when it was asked, by `performance.now()`: the answer may have waited here
    */
-  onHeard: (generation: number, sentAt: number) => void;
+  onHeartbeat: (generation: number, sentAt: number) => void;
   /** called when others may own the partitions */
   onLost: () => void;
   /** called when this user may not read with the group; it joins no more */
@@ -150,7 +150,9 @@ export class Member {
     // A round decides by itself, and may have begun or ended since the request.
     const isCurrent = generation === this.#generation && !this.#left;
     if (!isCurrent) return;
-    if (errorCode === 0 || errorCode === ERROR.rebalancing) this.parts.onHeard(generation, sentAt);
+    if (errorCode === 0 || errorCode === ERROR.rebalancing) {
+      this.parts.onHeartbeat(generation, sentAt);
+    }
     if (errorCode === 0 || this.isJoining) return;
     if (errorCode === ERROR.rebalancing) return this.join();
     if (errorCode === ERROR.unknownMember || errorCode === ERROR.illegalGeneration) {
@@ -229,7 +231,7 @@ export class Member {
       return undefined;
     }
     if (synced.errorCode !== 0) throw new KafkaError('the assignment', synced.errorCode);
-    this.parts.onHeard(generation, askedAt);
+    this.parts.onHeartbeat(generation, askedAt);
     const isAlone = isLeader && members.length === 1;
     return { memberId, generation, isAlone, assignment: synced.assignment };
   }

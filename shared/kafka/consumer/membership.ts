@@ -82,14 +82,14 @@ export class Membership {
   #asksAt = Infinity;
   #askMs = FIRST_ASK_MS;
   /** when the group last answered, by `performance.now()`; undefined before this member joined */
-  #heardAt: number | undefined;
+  #answeredAt: number | undefined;
   /** until when others may return to their partitions, and what this member had before */
   #returns: { untilMs: number; had: ReadonlySet<string> } | undefined;
 
   /** Notes an answer of the group that this process is a member. */
   onHeartbeat(generation: number): void {
     this.generation = generation;
-    this.#heardAt = performance.now();
+    this.#answeredAt = performance.now();
   }
 
   /**
@@ -98,14 +98,14 @@ export class Membership {
    */
   accept(places: ReadonlyMap<string, TopicPartition>): ReadonlyMap<string, TopicPartition> {
     const now = performance.now();
-    const wasAway = this.#heardAt !== undefined && now - this.#heardAt > SESSION_MS;
+    const wasAway = this.#answeredAt !== undefined && now - this.#answeredAt > SESSION_MS;
     if (wasAway) {
       const had = new Set([...this.assigned.keys(), ...this.draining.keys()]);
       this.#returns = { untilMs: now + RETURN_MS, had };
     } else if (this.#returns && now >= this.#returns.untilMs) {
       this.#returns = undefined;
     }
-    this.#heardAt = now;
+    this.#answeredAt = now;
     // A round that began before this member leaves may end afterwards.
     if (this.leaving) return new Map();
     const returns = this.#returns;

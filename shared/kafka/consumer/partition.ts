@@ -174,7 +174,7 @@ export class Partition {
   }
 
   /** Returns the state of the partition for metrics. */
-  get place(): PlaceState {
+  get progress(): PartitionProgress {
     const { topic, number: partition, buffered } = this;
     const { committable, next } = this.offsets;
     const reading = buffered ? 'resting' : 'reading';
@@ -282,7 +282,7 @@ const MOST_FETCHES = 1_000;
 type Stamped = Pick<FetchedRecord, 'offset' | 'timestamp'>;
 
 /** The state of a partition, for metrics. */
-export interface PlaceState {
+export interface PartitionProgress {
   topic: string;
   partition: number;
   /** all records before it are finished */

@@ -6,7 +6,7 @@ import {
   type Answered,
   Closed,
   MAX_REQUEST_BYTES,
-  type Part,
+  type QueuePart,
   type Refused,
   type Request,
   RequestDrafts,
@@ -222,7 +222,7 @@ export class RecordAccumulator {
     return this.#bytes >= MAX_REQUEST_BYTES && this.countedBytes >= MAX_REQUEST_BYTES;
   }
 
-  #acknowledge({ queue }: Part, { acknowledged }: Answered): void {
+  #acknowledge({ queue }: QueuePart, { acknowledged }: Answered): void {
     this.#blocked.delete(queue);
     const items = queue.acknowledged();
     for (const { bytes } of items) this.#bytes -= bytes;

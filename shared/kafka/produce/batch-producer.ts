@@ -255,13 +255,13 @@ export class KafkaBatchProducer implements BatchProducer {
   #watchAge(): void {
     const { deliveryTimeoutMs } = this.options;
     if (this.#expiry || deliveryTimeoutMs === 'retry') return;
-    const look = () => {
+    const expire = () => {
       this.#giveUpOnOld(performance.now());
       if (this.#sends.open > 0) return;
       clearInterval(this.#expiry);
       this.#expiry = undefined;
     };
-    this.#expiry = setInterval(look, Math.min(EXPIRY_MS, deliveryTimeoutMs)).unref();
+    this.#expiry = setInterval(expire, Math.min(EXPIRY_MS, deliveryTimeoutMs)).unref();
   }
 
   /** Rejects old records. Kafka may still write those in flight. */

@@ -26,7 +26,7 @@ export interface AccumulatorOptions {
 }
 
 /** The records of one partition in a request. */
-export interface Part {
+export interface QueuePart {
   queue: PartitionQueue;
   items: QueuedRecord[];
 }
@@ -35,7 +35,7 @@ export interface Request {
   node: number;
   /** true for the request of failing partitions */
   spare: boolean;
-  parts: Part[];
+  parts: QueuePart[];
 }
 
 export interface Refused {
@@ -54,7 +54,7 @@ export class Closed {
 }
 
 export interface Answered {
-  acknowledged: Part[];
+  acknowledged: QueuePart[];
   refused: Refused[];
 }
 

@@ -173,17 +173,17 @@ export class FetchedRecord {
  */
 const lastNames: string[] = [];
 
-function headerName(reader: ByteReader, place: number): string {
+function headerName(reader: ByteReader, index: number): string {
   const begin = reader.at;
   const size = reader.varint();
-  const last = lastNames[place];
+  const last = lastNames[index];
   if (last?.length === size && isNext(reader, last)) {
     reader.at += size;
     return last;
   }
   reader.at = begin;
   const name = text(reader);
-  if (place < MOST_NAMES && name.length === size) lastNames[place] = name;
+  if (index < MOST_NAMES && name.length === size) lastNames[index] = name;
   return name;
 }
 

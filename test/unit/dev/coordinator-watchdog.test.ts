@@ -1,19 +1,19 @@
 import { isCoordinatorStuck } from '../../../dev/kafka/coordinator-watchdog';
-import { type Look } from '../../../shared/kafka/client/connection';
+import { type KafkaProbe } from '../../../shared/kafka/client/connection';
 import { eventually } from '../../support/eventually';
 
-type State = Look['state'];
+type State = KafkaProbe['state'];
 const BRISK = { stuckAfterMs: 60, pauseMs: 5 };
 
-/** A broker that looks find in these states one after another, and then in the last one. */
+/** A broker that probes find in these states one after another, and then in the last one. */
 function broker(...states: State[]) {
   const ended = new AbortController();
-  let looks = 0;
-  const look = (): Promise<Look> => {
-    const state = states[Math.min(looks++, states.length - 1)] ?? 'away';
+  let probes = 0;
+  const probe = (): Promise<KafkaProbe> => {
+    const state = states[Math.min(probes++, states.length - 1)] ?? 'away';
     return Promise.resolve(state === 'ready' ? { state } : { state, reason: 'a test' });
   };
-  return { look, ended, looks: () => looks };
+  return { probe, ended, probes: () => probes };
 }
 
 test.each<[string, State[], boolean]>([
@@ -25,15 +25,17 @@ test.each<[string, State[], boolean]>([
   ],
   ['a broker that answers but keeps refusing groups is stuck', ['away', 'refuses_groups'], true],
 ])('%s', async (_, states, stuck) => {
-  const { look, ended } = broker(...states);
-  expect(await isCoordinatorStuck(look, ended.signal, BRISK)).toBe(stuck);
+  const { probe, ended } = broker(...states);
+  expect(await isCoordinatorStuck(probe, ended.signal, BRISK)).toBe(stuck);
 });
 
 test('a broker that does not answer is never stuck', async () => {
-  const { look, ended, looks } = broker('refuses_groups', 'away');
-  const watched = isCoordinatorStuck(look, ended.signal, BRISK);
-  // More looks than in the time after which a broker that refuses groups is stuck.
-  await eventually(() => expect(looks()).toBeGreaterThan(2 * (BRISK.stuckAfterMs / BRISK.pauseMs)));
+  const { probe, ended, probes } = broker('refuses_groups', 'away');
+  const watched = isCoordinatorStuck(probe, ended.signal, BRISK);
+  // More probes than in the time after which a broker that refuses groups is stuck.
+  await eventually(() =>
+    expect(probes()).toBeGreaterThan(2 * (BRISK.stuckAfterMs / BRISK.pauseMs)),
+  );
   ended.abort();
   expect(await watched).toBe(false);
 });
@@ -44,9 +46,9 @@ test('an unreachable broker restarts the time of its refusals', async () => {
     'refuses_groups',
     'away',
   ]).flat();
-  const { look, ended, looks } = broker(...states, 'ready');
-  expect(await isCoordinatorStuck(look, ended.signal, { stuckAfterMs: 1_000, pauseMs: 1 })).toBe(
+  const { probe, ended, probes } = broker(...states, 'ready');
+  expect(await isCoordinatorStuck(probe, ended.signal, { stuckAfterMs: 1_000, pauseMs: 1 })).toBe(
     false,
   );
-  expect(looks()).toBe(states.length + 1);
+  expect(probes()).toBe(states.length + 1);
 });

@@ -34,7 +34,7 @@ async function setUp(options: {
   const asked: TopicPartition[][] = [];
   const session = { mayRead: true, isInDoubt: false };
   let looks = 0;
-  let looksForLeaders = 0;
+  let refreshes = 0;
   const led = <T>(found: T): Promise<T> => {
     looks++;
     return log.led === false ? Promise.reject(new Error('no leader')) : Promise.resolve(found);
@@ -64,7 +64,7 @@ async function setUp(options: {
     session: { isInDoubt: () => session.isInDoubt },
     mayRead: () => session.mayRead,
     onReadable: () => undefined,
-    lookForLeaders: () => looksForLeaders++,
+    refreshLeaders: () => refreshes++,
     onExpired: (_, offsets) => missed.push(offsets),
     onCut: (_, { offsets, from }) => cut.push({ offsets, from }),
     onMadeAgain: (_, offsets) => madeAgain.push(offsets),
@@ -77,7 +77,7 @@ async function setUp(options: {
     return assigned.partitions.get(ID)!;
   });
   const noted = { missed, cut, madeAgain, restarted, asked };
-  const counted = { looks: () => looks, looksForLeaders: () => looksForLeaders };
+  const counted = { looks: () => looks, refreshes: () => refreshes };
   return { membership, assigned, partition, session, ...noted, ...counted };
 }
 
@@ -152,7 +152,7 @@ test('a cut partition without a leader goes on at its cut later, not at 0', asyn
   const { assigned, partition, cut, ...noted } = await setUp({ log, metadata, cutAt: () => 3 });
   void assigned.goOnAfterCut(ID, partition);
   await eventually(() => expect(noted.looks()).toBeGreaterThan(1));
-  expect(noted.looksForLeaders()).toBeGreaterThan(0);
+  expect(noted.refreshes()).toBeGreaterThan(0);
   expect([cut, partition.position.next]).toEqual([[], 5]);
   log.led = true;
   await eventually(() => expect(cut).toEqual([{ offsets: 2, from: 3 }]));
@@ -161,10 +161,10 @@ test('a cut partition without a leader goes on at its cut later, not at 0', asyn
 
 test('the start of a log is looked up at the leader of now', async () => {
   const log: Parameters<typeof setUp>[0]['log'] = { low: 0, high: 10 };
-  const { assigned, looksForLeaders } = await setUp({ committed: -1, log });
+  const { assigned, refreshes } = await setUp({ committed: -1, log });
   log.led = false;
   assigned.enter('member', new Map([[idOf({ topic: 't', number: 7 }), { topic: 't', number: 7 }]]));
-  await eventually(() => expect(looksForLeaders()).toBeGreaterThan(0));
+  await eventually(() => expect(refreshes()).toBeGreaterThan(0));
   expect(assigned.partitions.has('t/7')).toBe(false);
   log.led = true;
   await eventually(() => expect(assigned.partitions.has('t/7')).toBe(true));

@@ -102,7 +102,7 @@ async function setUp({ rack = '' } = {}) {
     partitions,
     prefix: '',
     leaders,
-    lookForLeaders: () => {
+    refreshLeaders: () => {
       events.push('looks for leaders');
       void leaders.refresh().then(() => fetcher.wake());
     },

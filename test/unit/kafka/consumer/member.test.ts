@@ -50,7 +50,7 @@ async function joined() {
     claims: () => Buffer.alloc(0),
     assign: () => Promise.resolve([]),
     onRound: (round) => events.push(`enters ${String(round.generation)}`),
-    onHeard: () => events.push('heard'),
+    onHeartbeat: () => events.push('heard'),
     onLost: () => events.push('lost'),
     onForbidden: () => events.push('forbidden'),
     log: createLog('test', 'warn', { write: (line) => lines.push(line) }),

@@ -241,5 +241,5 @@ test('the age of an open record is known even after hours of later fetches', () 
     partition.offsets.take(offset);
     if (offset > 0) partition.offsets.done(offset);
   }
-  expect(partition.place.oldestAtMs).toBe(1_000);
+  expect(partition.progress.oldestAtMs).toBe(1_000);
 });

@@ -89,8 +89,8 @@ test('the simulation finds a member that reads on without its session', async ()
   const beat = Member.prototype.beat;
   jest.spyOn(Member.prototype, 'beat').mockImplementation(function (this: Member) {
     beat.call(this);
-    const { parts } = this as unknown as { parts: { onHeard: (...of: number[]) => void } };
-    parts.onHeard(1, performance.now());
+    const { parts } = this as unknown as { parts: { onHeartbeat: (...of: number[]) => void } };
+    parts.onHeartbeat(1, performance.now());
   });
   const problem = /after its session/;
   expect(await failing({ mixed: false }, [0, 500], problem)).toContainEqual(
