@@ -71,11 +71,11 @@ function notACondition(type: CelType): string | undefined {
 
 function toBoolean(result: CelValue, tree: Tree): Evaluation {
   if (typeof result === 'boolean') return result;
-  const place = tree.placeOf(tree.expr);
+  const position = tree.positionOf(tree.expr);
   return {
     code: 'type',
     message: `the result is ${nameOf(celType(result))}, not true or false`,
-    place,
+    position,
   };
 }
 
@@ -110,7 +110,7 @@ export function compileTo<T>(
   const checked = checkTypes(tree, environment);
   if ('kind' in checked) return checked;
   const wrong = result.wrongType(checked.type);
-  if (wrong !== undefined) return mistake(wrong, tree.placeOf(tree.expr));
+  if (wrong !== undefined) return mistake(wrong, tree.positionOf(tree.expr));
   const prepared = prepare(tree, environment.charged);
   if ('kind' in prepared) return prepared;
   const { counters, patterns } = prepared;
@@ -143,7 +143,7 @@ function prepare(tree: Tree, env: CelEnv): Prepared | Mistake {
   const walk = (expr: Expr): Mistake | undefined => {
     if (isCounter(expr)) {
       const call = readCounter(expr);
-      if ('at' in call) return mistake(call.message, tree.placeOf(call.at));
+      if ('at' in call) return mistake(call.message, tree.positionOf(call.at));
       const key = JSON.stringify(call);
       const known = counters.get(key) ?? { index: counters.size, call };
       counters.set(key, known);
@@ -181,7 +181,7 @@ function zoneMistake([zone]: readonly Expr[], tree: Tree): Mistake | undefined {
     new Intl.DateTimeFormat('en', { timeZone: name });
     return undefined;
   } catch {
-    return mistake(`Unknown time zone ${JSON.stringify(name)}.`, tree.placeOf(zone));
+    return mistake(`Unknown time zone ${JSON.stringify(name)}.`, tree.positionOf(zone));
   }
 }
 
@@ -190,7 +190,7 @@ function literalsMistake(expr: Expr, tree: Tree, env: CelEnv): Mistake | undefin
   const prepared = { counters: [], patterns: new Patterns() };
   const anything = { wrongType: () => undefined, read: () => undefined };
   const failure = evaluator({ ...tree, expr }, env, prepared, anything)({});
-  return failure && mistake(`This always fails: ${failure.message}.`, tree.placeOf(expr));
+  return failure && mistake(`This always fails: ${failure.message}.`, tree.positionOf(expr));
 }
 
 /** Compiles the pattern, which the type checker has verified to be a literal. */
@@ -201,7 +201,7 @@ function patternMistake(expr: Expr, tree: Tree, patterns: Patterns): Mistake | u
     return undefined;
   } catch (error) {
     const reason = (error as Error).message.replace(/^error parsing regexp: /, '');
-    return mistake(`Invalid pattern: ${reason}.`, tree.placeOf(pattern ?? expr));
+    return mistake(`Invalid pattern: ${reason}.`, tree.positionOf(pattern ?? expr));
   }
 }
 

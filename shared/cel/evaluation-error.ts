@@ -1,6 +1,6 @@
 import { type CelError } from '@bufbuild/cel';
 import { TOO_MUCH_WORK, TooMuchWork } from './work-limit';
-import { operatorOf, type Place, type Tree } from './syntax';
+import { operatorOf, type TextPosition, type Tree } from './syntax';
 
 /**
  * Why an evaluation had no result: `missing` field, `type` that an operation does not take, too
@@ -12,7 +12,7 @@ export interface Failure {
    * for the author of the expression; names places and types, and quotes no value of the message
    */
   message: string;
-  place: Place;
+  position: TextPosition;
 }
 
 /** Replacements of the library's messages, since those quote values. */
@@ -34,35 +34,35 @@ export class UnusableResult extends Error {}
 
 /** Converts an exception during an evaluation, or during the conversion of its result. */
 export function thrownFailure(error: unknown, tree: Tree): Failure {
-  const place = tree.placeOf(tree.expr);
-  if (error instanceof TooMuchWork) return { code: 'work', message: WORK, place };
-  if (error instanceof UnusableResult) return { code: 'type', message: error.message, place };
-  return { code: 'other', message: 'it cannot be evaluated', place };
+  const position = tree.positionOf(tree.expr);
+  if (error instanceof TooMuchWork) return { code: 'work', message: WORK, position };
+  if (error instanceof UnusableResult) return { code: 'type', message: error.message, position };
+  return { code: 'other', message: 'it cannot be evaluated', position };
 }
 
 /** Converts the library's error to words without values of the message. */
 export function failureOf(error: CelError, tree: Tree): Failure {
-  const place = tree.placeOf({ id: error.exprId ?? tree.expr.id });
+  const position = tree.positionOf({ id: error.exprId ?? tree.expr.id });
   // `&&` and `||` of two failures keep the message of the first, and hide its cause.
-  if (error.message === TOO_MUCH_WORK) return { code: 'work', message: WORK, place };
+  if (error.message === TOO_MUCH_WORK) return { code: 'work', message: WORK, position };
   const key = /^field not found: (.*)/s.exec(error.message)?.[1];
   if (key !== undefined) {
     return {
       code: 'missing',
       message: tree.text.includes(key) ? `there is no "${key}"` : 'there is no such key',
-      place,
+      position,
     };
   }
   const overload = /^found no matching overload for '(.+?)' applied to '\(?(.*?)\)?'$/s.exec(
     error.message,
   );
   if (overload) {
-    return { code: 'type', message: notTaken(overload[1] ?? '', overload[2] ?? ''), place };
+    return { code: 'type', message: notTaken(overload[1] ?? '', overload[2] ?? ''), position };
   }
   const said = SAID.find(([pattern]) => pattern.test(error.message));
   return said
-    ? { code: said[1], message: said[2], place }
-    : { code: 'other', message: 'it cannot be evaluated', place };
+    ? { code: said[1], message: said[2], position }
+    : { code: 'other', message: 'it cannot be evaluated', position };
 }
 
 /** @param given types as the library lists them: `double, int`, or `string.(int` for a method */

@@ -31,13 +31,13 @@ const compiledAnew = metrics
   })
   .of();
 
-interface Place {
+interface TakenRoom {
   bytes: number;
   /** takes the value away, if its entry still lives */
   leave(): void;
 }
 
-/** A size for each bit of a number of bytes: two places of one size differ by less than twice. */
+/** A size for each bit of a number of bytes: two of one size differ by less than twice. */
 const SIZES = 54;
 
 function sizeOf(bytes: number): number {
@@ -46,9 +46,9 @@ function sizeOf(bytes: number): number {
 
 export class Room {
   #left: number;
-  readonly #placesBySize = Array.from({ length: SIZES }, () => new Set<Place>());
-  readonly #onGone = new FinalizationRegistry<Place>((place) => {
-    this.#free(place);
+  readonly #takenBySize = Array.from({ length: SIZES }, () => new Set<TakenRoom>());
+  readonly #onGone = new FinalizationRegistry<TakenRoom>((taken) => {
+    this.#free(taken);
   });
 
   constructor(bytes: number) {
@@ -68,31 +68,31 @@ export class Room {
   take(entry: object, bytes: number, leave: () => void): boolean {
     if (bytes > this.#left) this.#evict(this.#largerThan(bytes));
     if (bytes > this.#left) return false;
-    const place = { bytes, leave };
-    this.#placesBySize[sizeOf(bytes)]?.add(place);
+    const taken = { bytes, leave };
+    this.#takenBySize[sizeOf(bytes)]?.add(taken);
     this.#left -= bytes;
-    this.#onGone.register(entry, place, place);
+    this.#onGone.register(entry, taken, taken);
     return true;
   }
 
-  #largerThan(bytes: number): Place | undefined {
-    for (let size = this.#placesBySize.length - 1; size > sizeOf(bytes); size--) {
-      const [place] = this.#placesBySize[size] ?? [];
-      if (place) return place;
+  #largerThan(bytes: number): TakenRoom | undefined {
+    for (let size = this.#takenBySize.length - 1; size > sizeOf(bytes); size--) {
+      const [taken] = this.#takenBySize[size] ?? [];
+      if (taken) return taken;
     }
     return undefined;
   }
 
-  #evict(place: Place | undefined): void {
-    if (!place) return;
-    this.#onGone.unregister(place);
-    this.#free(place);
-    place.leave();
+  #evict(taken: TakenRoom | undefined): void {
+    if (!taken) return;
+    this.#onGone.unregister(taken);
+    this.#free(taken);
+    taken.leave();
   }
 
-  #free(place: Place): void {
-    this.#placesBySize[sizeOf(place.bytes)]?.delete(place);
-    this.#left += place.bytes;
+  #free(taken: TakenRoom): void {
+    this.#takenBySize[sizeOf(taken.bytes)]?.delete(taken);
+    this.#left += taken.bytes;
   }
 }
 

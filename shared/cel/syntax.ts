@@ -5,7 +5,7 @@ import { parse } from '@bufbuild/cel';
 export type Expr = NonNullable<ReturnType<typeof parse>['expr']>;
 
 /** Lines and columns count from 1, the offset from 0, in UTF-16 units as editors do. */
-export interface Place {
+export interface TextPosition {
   offset: number;
   line: number;
   column: number;
@@ -15,7 +15,7 @@ export interface Mistake {
   kind: 'mistake';
   /** the mistake and its remedy, as a sentence or two */
   message: string;
-  place: Place;
+  position: TextPosition;
 }
 
 export interface Tree {
@@ -23,7 +23,7 @@ export interface Tree {
   text: string;
   expr: Expr;
   /** the place of a part of the tree in the text */
-  placeOf(expr: { id: bigint }): Place;
+  positionOf(expr: { id: bigint }): TextPosition;
 }
 
 /** Enough for about fifty event names in a list. */
@@ -37,39 +37,46 @@ const MAX_DEPTH = 60;
 
 /** Parses an expression. Never throws. */
 export function parseExpression(text: string): Tree | Mistake {
-  const placeAt = (offset: number) => placeIn(text, offset);
+  const positionAt = (offset: number) => positionIn(text, offset);
   if (text.trim() === '') {
-    return mistake('Write an expression, such as: type == "track"', placeAt(0));
+    return mistake('Write an expression, such as: type == "track"', positionAt(0));
   }
   if (text.length > MAX_TEXT_LENGTH) {
     return mistake(
       `The expression is longer than ${MAX_TEXT_LENGTH} characters. Shorten or split it.`,
-      placeAt(MAX_TEXT_LENGTH),
+      positionAt(MAX_TEXT_LENGTH),
     );
   }
   const deep = tooDeep(text);
-  if (deep !== undefined) return mistake(NESTED, placeAt(deep));
+  if (deep !== undefined) return mistake(NESTED, positionAt(deep));
   try {
     const parsed = parse(text);
     const positions: Record<string, number> = parsed.sourceInfo?.positions ?? {};
     // The position of an operator is at the space before it.
-    const placeOf = ({ id }: { id: bigint }) => {
+    const positionOf = ({ id }: { id: bigint }) => {
       const offset = positions[String(id)] ?? 0;
-      return placeAt(offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0));
+      return positionAt(offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0));
     };
-    return tooLarge(parsed.expr, placeOf) ?? { kind: 'tree', text, expr: parsed.expr, placeOf };
+    return (
+      tooLarge(parsed.expr, positionOf) ?? {
+        kind: 'tree',
+        text,
+        expr: parsed.expr,
+        positionOf,
+      }
+    );
   } catch (error) {
     return unreadable(text, error);
   }
 }
 
-export function mistake(message: string, place: Place): Mistake {
-  return { kind: 'mistake', message, place };
+export function mistake(message: string, position: TextPosition): Mistake {
+  return { kind: 'mistake', message, position };
 }
 
 /** Formats a mistake with its place, for a line of an error. */
-export function mistakeText({ message, place }: Mistake): string {
-  return `line ${place.line}, column ${place.column}: ${message}`;
+export function mistakeText({ message, position }: Mistake): string {
+  return `line ${position.line}, column ${position.column}: ${message}`;
 }
 
 /** Returns the direct parts of an expression. */
@@ -161,14 +168,17 @@ function tooDeep(text: string): number | undefined {
   return undefined;
 }
 
-function tooLarge(expr: Expr, placeOf: Tree['placeOf']): Mistake | undefined {
+function tooLarge(expr: Expr, positionOf: Tree['positionOf']): Mistake | undefined {
   let nodes = 0;
   const walk = (part: Expr, depth: number): Mistake | undefined => {
     if (++nodes > MAX_NODES) {
-      return mistake(`The expression has more than ${MAX_NODES} parts. Shorten it.`, placeOf(part));
+      return mistake(
+        `The expression has more than ${MAX_NODES} parts. Shorten it.`,
+        positionOf(part),
+      );
     }
     if (depth > MAX_DEPTH) {
-      return mistake(NESTED, placeOf(part));
+      return mistake(NESTED, positionOf(part));
     }
     for (const inner of partsOf(part)) {
       const found = walk(inner, depth + 1);
@@ -193,31 +203,31 @@ const INSTEAD: readonly (readonly [RegExp, string])[] = [
 
 function unreadable(text: string, error: unknown): Mistake {
   if (error instanceof RangeError) {
-    return mistake('The expression is nested too deeply. Flatten it.', placeIn(text, 0));
+    return mistake('The expression is nested too deeply. Flatten it.', positionIn(text, 0));
   }
   const offset = offsetOf(error);
   if (offset === undefined) {
     return mistake(
       `The expression cannot be parsed: ${(error as Error).message}.`,
-      placeIn(text, 0),
+      positionIn(text, 0),
     );
   }
   // If an operator has nothing to its right, the parser points at the operator.
   const operator = OPERATOR.exec(text.slice(offset))?.[0] ?? '';
-  const place = placeIn(text, offset + operator.length);
-  const rest = text.slice(place.offset);
+  const position = positionIn(text, offset + operator.length);
+  const rest = text.slice(position.offset);
   if (rest === '') {
     return mistake(
       'The expression ends too early: a part is ' +
         `missing${operator === '' ? '' : ` after ${operator.trim()}`}.`,
-      place,
+      position,
     );
   }
   const hint = INSTEAD.find(([pattern]) => pattern.test(rest))?.[1];
   const found = /^(\w+|&&|\|\||[<>=!]=|.)/su.exec(rest)?.[0] ?? rest.charAt(0);
   return mistake(
     `${JSON.stringify(found)} is unexpected here.${hint === undefined ? '' : ` ${hint}.`}`,
-    place,
+    position,
   );
 }
 
@@ -229,7 +239,7 @@ function offsetOf(error: unknown): number | undefined {
   return typeof offset === 'number' ? offset : undefined;
 }
 
-function placeIn(text: string, offset: number): Place {
+function positionIn(text: string, offset: number): TextPosition {
   const before = text.slice(0, offset).split('\n');
   return { offset, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }

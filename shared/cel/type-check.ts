@@ -28,7 +28,7 @@ const MAX_INT = 2n ** 63n - 1n;
 const MAX_UINT = 2n ** 64n - 1n;
 
 /** Carries the first mistake out of the tree. */
-class Found extends Error {
+class FirstMistake extends Error {
   constructor(readonly mistake: Mistake) {
     super(mistake.message);
   }
@@ -46,7 +46,7 @@ export function checkTypes(tree: Tree, environment: Environment): { type: CelTyp
   try {
     return { type: typeOf(tree.expr, { environment, tree, loops: new Set() }) };
   } catch (error) {
-    if (error instanceof Found) return error.mistake;
+    if (error instanceof FirstMistake) return error.mistake;
     throw error;
   }
 }
@@ -59,7 +59,7 @@ export function nameOf(type: CelType): string {
 }
 
 function fail(at: Expr, message: string, { tree }: Checking): never {
-  throw new Found(mistake(message, tree.placeOf(at)));
+  throw new FirstMistake(mistake(message, tree.positionOf(at)));
 }
 
 function typeOf(expr: Expr, checking: Checking): CelType {

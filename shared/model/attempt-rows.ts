@@ -204,27 +204,27 @@ export class AttemptRows {
 export function readEvents(value: Buffer | string | null): StoredEvent[] {
   const parsed = JSON.parse(String(value)) as StoredEvent | Rows;
   if (parsed.kind !== 'delivered') return isNoticeEvent(parsed) ? [] : [parsed];
-  const places = placesOf(parsed.columns);
-  return parsed.rows.map((row) => eventOfRow(parsed, places, row));
+  const indexes = columnIndexes(parsed.columns);
+  return parsed.rows.map((row) => eventOfRow(parsed, indexes, row));
 }
 
 /**
  * Returns the event of one row. @throws RangeError if it refers to what its record does not have
  */
-function eventOfRow(record: Rows, places: Places, row: readonly unknown[]): AttemptEvent {
-  const text = (column: Column) => row[places[column]] as string;
-  const number = (column: Column) => row[places[column]] as number;
+function eventOfRow(record: Rows, indexes: ColumnIndexes, row: readonly unknown[]): AttemptEvent {
+  const text = (column: Column) => row[indexes[column]] as string;
+  const number = (column: Column) => row[indexes[column]] as number;
   const context = contextOf(record.contexts, number('context'));
   const { source, destination, type, event, topic, partition, url, origin, destinationVersion } =
     context;
   const [acceptedAt, durationMs] = [number('acceptedAt'), number('urlDurationMs')];
-  const phases = row[places.phases] as UrlAttempt['phases'] | null;
+  const phases = row[indexes.phases] as UrlAttempt['phases'] | null;
   // One field after the other: V8 makes dictionaries of copies (`...`), which takes twice as long.
   const request: UrlAttempt = { url, origin, destinationVersion, outcome: 'delivered', durationMs };
   Object.assign(request, record.responses[number('response')]);
   if (phases) request.phases = phases;
   if (number('resent') === 1) request.resent = true;
-  request.batch = batchOf(record.batches, row[places.batch]);
+  request.batch = batchOf(record.batches, row[indexes.batch]);
   return {
     kind: 'attempt',
     delivery: text('delivery'),
@@ -233,8 +233,8 @@ function eventOfRow(record: Rows, places: Places, row: readonly unknown[]): Atte
     destination,
     type,
     event,
-    userId: (row[places.userId] ?? undefined) as string | undefined,
-    anonymousId: (row[places.anonymousId] ?? undefined) as string | undefined,
+    userId: (row[indexes.userId] ?? undefined) as string | undefined,
+    anonymousId: (row[indexes.anonymousId] ?? undefined) as string | undefined,
     acceptedAt: isoTime(acceptedAt),
     expiresAt: isoTime(acceptedAt + number('windowMs')),
     replay: number('replay'),
@@ -263,18 +263,18 @@ export function contextOf<C>(contexts: readonly C[], index: unknown): C {
   return context;
 }
 
-/** The place of each column in the rows; -1: it has no batches */
-export type Places = Readonly<Record<Column | typeof BATCH, number>>;
+/** The index of each column in the rows; -1: it has no batches */
+export type ColumnIndexes = Readonly<Record<Column | typeof BATCH, number>>;
 
 /**
- * Returns the place of each column in the rows. @throws RangeError if the record does not have a
+ * Returns the index of each column in the rows. @throws RangeError if the record does not have a
  * column
  */
-export function placesOf(columns: readonly string[]): Places {
-  const places = Object.fromEntries(
+export function columnIndexes(columns: readonly string[]): ColumnIndexes {
+  const indexes = Object.fromEntries(
     [...COLUMNS, BATCH].map((column) => [column, columns.indexOf(column)]),
   );
-  const missing = COLUMNS.find((column) => places[column] === -1);
+  const missing = COLUMNS.find((column) => indexes[column] === -1);
   if (missing) throw new RangeError(`the rows have no column ${missing}`);
-  return places as Places;
+  return indexes as ColumnIndexes;
 }

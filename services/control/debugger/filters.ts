@@ -44,9 +44,9 @@ export function readTrial(body: unknown): z.output<typeof trialBody> {
 async function tryFilter({ filter, entries, limit }: Trial, ring: EventBuffer, work: RequestWork) {
   const expression = new RequestExpressions(work).filter(filter);
   if (expression.kind === 'mistake') {
-    const { message, place } = expression;
+    const { message, position } = expression;
     return {
-      mistake: { message, ...place },
+      mistake: { message, ...position },
       tried: 0,
       matched: 0,
       failed: 0,

@@ -7,7 +7,7 @@ import {
   type UrlAttempt,
   type WaitingEvent,
 } from '../../../shared/model/attempt-events';
-import { contextOf, placesOf, type Rows } from '../../../shared/model/attempt-rows';
+import { contextOf, columnIndexes, type Rows } from '../../../shared/model/attempt-rows';
 import { ALERTS_ID } from '../../../shared/model/config';
 import { type Fact, factOf } from './facts';
 
@@ -64,10 +64,10 @@ export function evidenceOf(value: Buffer | null): Evidence[] {
 
 function lastSuccesses({ columns, contexts, rows }: Rows): Map<string, number> {
   const last = new Map<string, number>();
-  const places = placesOf(columns);
+  const indexes = columnIndexes(columns);
   for (const row of rows) {
-    const { destination } = contextOf(contexts, row[places.context]);
-    const atMs = Number(row[places.acceptedAt]) + Number(row[places.ageMs]);
+    const { destination } = contextOf(contexts, row[indexes.context]);
+    const atMs = Number(row[indexes.acceptedAt]) + Number(row[indexes.ageMs]);
     if (atMs > (last.get(destination) ?? -Infinity)) last.set(destination, atMs);
   }
   return last;

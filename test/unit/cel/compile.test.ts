@@ -130,7 +130,7 @@ describe('a failed evaluation is no match and has a reason', () => {
     ['int(event) == 1', 'type', 'the text is not a whole number'],
     ['timestamp(event) > timestamp', 'type', 'the text is not a time such as 2026-01-31T12:00:00Z'],
   ])('%s fails with %s', (text, code, reason) => {
-    expect(evaluate(text)).toEqual({ code, message: reason, place: expect.anything() });
+    expect(evaluate(text)).toEqual({ code, message: reason, position: expect.anything() });
   });
 });
 
@@ -173,11 +173,11 @@ describe('a mistake has a place', () => {
     const found = compileExpression(text, 'filter');
     expect(found).toMatchObject({
       kind: 'mistake',
-      place: { line, column },
+      position: { line, column },
       message: expect.stringMatching(message),
     });
-    const { place } = found as { place: { offset: number } };
-    expect(text.slice(0, place.offset).split('\n')).toHaveLength(line);
+    const { position } = found as { position: { offset: number } };
+    expect(text.slice(0, position.offset).split('\n')).toHaveLength(line);
   });
 });
 
@@ -245,7 +245,7 @@ describe('a condition on a user', () => {
     ['event == "x"', 1, /Unknown name "event". Known names: user/],
   ])('%s is refused', (text, column, message) => {
     expect(compileExpression(text, 'audience')).toMatchObject({
-      place: { column },
+      position: { column },
       message: expect.stringMatching(message),
     });
   });

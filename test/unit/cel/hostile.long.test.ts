@@ -47,10 +47,10 @@ test('every text is an expression, or a mistake with a place inside the text', (
       const found = compileExpression(written, name);
       if (found.kind === 'expression') return;
       expect(found.message).not.toBe('');
-      expect(found.place.offset).toBeGreaterThanOrEqual(0);
-      expect(found.place.offset).toBeLessThanOrEqual(written.length);
-      expect(found.place.line).toBeGreaterThan(0);
-      expect(found.place.column).toBeGreaterThan(0);
+      expect(found.position.offset).toBeGreaterThanOrEqual(0);
+      expect(found.position.offset).toBeLessThanOrEqual(written.length);
+      expect(found.position.line).toBeGreaterThan(0);
+      expect(found.position.column).toBeGreaterThan(0);
     }),
     { numRuns: cases(800) },
   );
@@ -188,7 +188,7 @@ test('brackets are refused before they are parsed, at the one that is too deep',
   expect(runs(`true || ${'['.repeat(61)}`)).toMatchObject({
     kind: 'mistake',
     message: expect.stringContaining('nested more than 60 levels'),
-    place: { offset: 68 },
+    position: { offset: 68 },
   });
 });
 
