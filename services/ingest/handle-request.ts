@@ -159,7 +159,7 @@ interface Arrival {
   receivedSteadyMs: number;
 }
 
-interface Read extends Arrival {
+interface ReadRequest extends Arrival {
   kind: CallType | 'batch';
   body: Buffer;
   /** undefined: the body is UTF-8 */
@@ -205,7 +205,7 @@ async function prepare(
 /** Works on a body: at once if it is small. */
 async function workOn<T>(
   { admission, largeBodies }: RequestHandlerParts,
-  read: Read,
+  read: ReadRequest,
   named: Source | undefined,
   work: () => Steps<T>,
 ): Promise<T | HttpResponse> {
@@ -217,7 +217,7 @@ async function workOn<T>(
 /** Decides about the calls of a body, if the source of its write key is known. */
 function* decide(
   parts: RequestHandlerParts,
-  read: Read,
+  read: ReadRequest,
   named: Source | undefined,
 ): Steps<Prepared | HttpResponse | UnknownKey> {
   const { admission, sources } = parts;
@@ -249,7 +249,7 @@ function* decide(
  */
 function* decideByBody(
   parts: RequestHandlerParts,
-  read: Read,
+  read: ReadRequest,
   charged: Source | undefined,
   { text, parsed }: ParsedBody,
 ): Steps<Prepared | HttpResponse | UnknownKey> {
@@ -277,7 +277,7 @@ function* decideByBody(
  */
 async function decideLater(
   parts: RequestHandlerParts,
-  read: Read,
+  read: ReadRequest,
   { writeKey, text, charged }: UnknownKey,
 ): Promise<Prepared | HttpResponse> {
   const { admission, sources } = parts;
@@ -305,7 +305,7 @@ interface ParsedBody {
 
 function* accept(
   parts: RequestHandlerParts,
-  read: Read,
+  read: ReadRequest,
   source: Source,
   { text, parsed }: ParsedBody,
 ): Steps<Prepared | HttpResponse> {
@@ -342,7 +342,7 @@ function* accept(
 
 function refuseBody(
   parts: RequestHandlerParts,
-  read: Read,
+  read: ReadRequest,
   source: Source,
   fault: RequestFault,
   text: Buffer,

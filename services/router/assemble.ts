@@ -2,7 +2,7 @@ import { type Consumption, type Kafka, type BatchProducerOptions } from '../../s
 import { MESSAGES } from '../../shared/kafka/topics';
 import { brokerClock } from '../../shared/kafka/broker-clock';
 import { createDedupWindow } from '../../shared/model/dedup-window';
-import { tellOfCostlyFilters } from './costly-filters';
+import { reportCostlyFilters } from './costly-filters';
 import { EarlierMessages } from './earlier-messages';
 import { Router, type RouterOptions } from './router';
 import { observeRouter } from './telemetry';
@@ -35,12 +35,12 @@ export async function startRouter(
   let consumption: Consumption | undefined = undefined;
   const onRoom = () => consumption?.resume();
   const onDecidable = () => consumption?.readDeferred();
-  const onCostlyFilter = tellOfCostlyFilters(options.producer);
-  const seen = createDedupWindow();
-  const earlier = new EarlierMessages({ kafka, seen, log });
+  const onCostlyFilter = reportCostlyFilters(options.producer);
+  const dedupWindow = createDedupWindow();
+  const earlier = new EarlierMessages({ kafka, dedupWindow, log });
   const router = new Router({
     ...options,
-    seen,
+    dedupWindow,
     earlier,
     now: () => brokerClock.now(),
     onRoom,

@@ -4,13 +4,13 @@ import { attemptsRecord } from '../../shared/kafka/topics';
 import { filterDigest, type FilterEvent } from '../../shared/model/attempt-events';
 import { logThrottle } from '../../shared/runtime/load-limits';
 
-/** Tells alerts of filters that take much work. */
+/** Reports to alerts the filters that take much work. */
 
 /** For each filter. Alerts take a filter for cheap after a day without an event. */
 const EVERY_MS = 10 * 60_000;
 const MOST_FILTERS = 1_000;
 
-export function tellOfCostlyFilters(
+export function reportCostlyFilters(
   producer: Pick<BatchProducer, 'send'>,
   now: () => number = Date.now,
 ): OnCostly {

@@ -69,7 +69,7 @@ interface UnreadSection {
 
 interface Options {
   kafka: Pick<Kafka, 'read' | 'ranges' | 'committed'>;
-  seen: Pick<DedupWindow, 'remember'>;
+  dedupWindow: Pick<DedupWindow, 'remember'>;
   log: Log;
 }
 
@@ -198,7 +198,7 @@ export class EarlierMessages implements RebalanceListener {
   }
 
   /** Returns the newest unread part of some partitions: of those that wait, while there are any. */
-  #nextReads(): Read[] {
+  #nextReads(): SectionRead[] {
     const behind = [...this.#partitions.values()].filter(({ unread }) => unread.length > 0);
     const waiting = behind.filter(({ known }) => known === 'unread');
     return (waiting.length > 0 ? waiting : behind)
@@ -213,7 +213,7 @@ export class EarlierMessages implements RebalanceListener {
   }
 
   /** @returns the number of records */
-  async #readAll(reads: readonly Read[]): Promise<number> {
+  async #readAll(reads: readonly SectionRead[]): Promise<number> {
     const sections = reads.map(({ partition, unread, from }): Section => {
       return { topic: MESSAGES, partition: partition.number, from, to: unread.to };
     });
@@ -224,7 +224,7 @@ export class EarlierMessages implements RebalanceListener {
       if (this.#hasForgotten) return count;
       const [first] = records;
       if (first && !firstAtMs.has(partition)) firstAtMs.set(partition, first.timestampMs);
-      for (const record of records) rememberMessage(this.options.seen, record);
+      for (const record of records) rememberMessage(this.options.dedupWindow, record);
       count += records.length;
     }
     for (const read of reads) noteRead(read, firstAtMs.get(read.partition.number));
@@ -233,14 +233,14 @@ export class EarlierMessages implements RebalanceListener {
 }
 
 /** The newest part of an unread section. */
-interface Read {
+interface SectionRead {
   partition: KnownPartition;
   unread: UnreadSection;
   from: number;
 }
 
 /** @param firstAtMs time of the first record that was read; undefined if there is none left */
-function noteRead({ partition, unread, from }: Read, firstAtMs: number | undefined): void {
+function noteRead({ partition, unread, from }: SectionRead, firstAtMs: number | undefined): void {
   partition.read += unread.to - from;
   unread.to = from;
   const isWhole = from === unread.from;

@@ -61,7 +61,7 @@ export interface RouterOptions {
     >;
   producer: BatchProducer;
   /** the messages routed in the last hour */
-  seen: DedupWindow;
+  dedupWindow: DedupWindow;
   earlier: Pick<EarlierMessages, 'before' | 'forget'>;
   windowMs: number;
   now: () => number;
@@ -179,7 +179,7 @@ export class Router {
    * again, and they must be routed.
    */
   onRestart({ partition, from }: Restart): void {
-    this.options.seen.forget(partition, from);
+    this.options.dedupWindow.forget(partition, from);
     this.options.earlier.forget(partition);
   }
 
@@ -210,7 +210,7 @@ export class Router {
   /** @returns false if the message must be held */
   #settle(incoming: Incoming, knowledge: Knowledge): boolean {
     const { head, ref } = incoming;
-    if (this.options.seen.isDuplicate(ref, this.options.now())) {
+    if (this.options.dedupWindow.isDuplicate(ref, this.options.now())) {
       this.#dropCopy(incoming);
       return true;
     }
@@ -288,7 +288,7 @@ export class Router {
         this.counts.deliveries += records.length;
         routed?.();
         ended?.();
-        this.options.seen.remember(incoming.ref, this.options.now());
+        this.options.dedupWindow.remember(incoming.ref, this.options.now());
         for (const copy of this.#inFlight.end(incoming.ref)) this.#dropCopy(copy);
         this.#finish(incoming.record);
       },
@@ -333,7 +333,7 @@ export class Router {
   }
 
   #drop({ record, head, ref }: Incoming, reason: keyof typeof drops): void {
-    this.options.seen.remember(ref, this.options.now());
+    this.options.dedupWindow.remember(ref, this.options.now());
     this.counts.dropped++;
     drops[reason].value++;
     this.options.log.debug(

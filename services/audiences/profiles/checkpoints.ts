@@ -21,8 +21,8 @@ const EVERY_MS = 10_000;
 export class Checkpoints {
   /** end of the changelog at the last checkpoint, and as many more as were written twice since */
   #end: number;
-  /** the first look shows what came between the restoration and the first record of this term */
-  #lookedAt = -Infinity;
+  /** the first check shows what came between the restoration and the first record of this term */
+  #checkedAt = -Infinity;
   #wasShort = false;
 
   /**
@@ -52,8 +52,8 @@ export class Checkpoints {
     { checkpoint: Checkpoint } | { rewrite: ReadonlySet<string> } | 'cut' | 'overtaken' | undefined
   > {
     const { kafka, store, partition, now } = this.options;
-    if (store.written === 0 || now() - this.#lookedAt < EVERY_MS) return undefined;
-    const at = (this.#lookedAt = now());
+    if (store.written === 0 || now() - this.#checkedAt < EVERY_MS) return undefined;
+    const at = (this.#checkedAt = now());
     const next = (await rangeOf(kafka, { topic: PROFILES, partition }))?.high ?? 0;
     const expected = this.#end + store.written;
     // A new leader may not know for a moment what is acknowledged.

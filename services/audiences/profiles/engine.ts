@@ -226,23 +226,23 @@ export class Engine {
     limit: number,
   ): Step | undefined {
     const { synced } = this.store;
-    const places = Object.fromEntries(this.emitting.map(({ id }) => [id, synced[id] ?? 0]));
+    const before = Object.fromEntries(this.emitting.map(({ id }) => [id, synced[id] ?? 0]));
     const definitions = this.emitting.filter(({ id }) => ids.includes(id));
     if (definitions.length === 0) return undefined;
-    const from = Math.min(...definitions.map(({ id }) => places[id] ?? 0));
+    const from = Math.min(...definitions.map(({ id }) => before[id] ?? 0));
     const touches = this.store.touched(from, limit).filter(({ place }) => place <= end);
     const last = touches.at(-1);
     if (!last) return undefined;
     const looked: Record<string, number> = {};
-    const after = { ...places };
+    const after = { ...before };
     for (const { id } of definitions) {
-      looked[id] = touches.filter(({ place }) => place > (places[id] ?? 0)).length;
-      after[id] = Math.max(places[id] ?? 0, last.place);
+      looked[id] = touches.filter(({ place }) => place > (before[id] ?? 0)).length;
+      after[id] = Math.max(before[id] ?? 0, last.place);
     }
     return this.#compute(nowMs, (changes) => {
       changes.synced({ places: after, looked });
       for (const { user, place } of touches) {
-        const open = definitions.filter(({ id }) => place > (places[id] ?? 0));
+        const open = definitions.filter(({ id }) => place > (before[id] ?? 0));
         this.#emitValues(changes, { user, definitions: open, nowMs });
       }
       return changes.count(this.meta);

@@ -85,7 +85,7 @@ const TOO_MUCH_WORK =
   'The condition takes too much work for this many profiles. Use shorter patterns and fewer loops';
 
 /** One partition's part of a preview. */
-interface Part {
+interface PreviewPart {
   processor: ProcessorView;
   work: AsyncGenerator<Figures, void>;
   lastSent: string;
@@ -96,7 +96,7 @@ interface Part {
 }
 
 type OpenQuery =
-  | { query: PreviewQuery; parts: Map<number, Part>; work: PreviewWork }
+  | { query: PreviewQuery; parts: Map<number, PreviewPart>; work: PreviewWork }
   | { query: MembersQuery; answered: Set<number>; parts?: undefined };
 
 export class QueryServer {
@@ -245,7 +245,7 @@ export class QueryServer {
 
   /** Runs the next piece of a preview. @returns whether there was any work */
   async #count(
-    open: Extract<OpenQuery, { parts: Map<number, Part> }>,
+    open: Extract<OpenQuery, { parts: Map<number, PreviewPart> }>,
     partition: number,
     processor: ProcessorView,
   ) {
@@ -282,7 +282,7 @@ export class QueryServer {
   }
 
   /** Sends the figures of a partition: final ones immediately, progress every 300 ms. */
-  #report({ query }: OpenQuery, partition: number, part: Part, figures: Figures): void {
+  #report({ query }: OpenQuery, partition: number, part: PreviewPart, figures: Figures): void {
     const { now, producer } = this.options;
     const result = { kind: 'preview' as const, partition, ...figures };
     if (figures.state !== 'done') {

@@ -1,4 +1,4 @@
-import { tellOfCostlyFilters } from '../../../services/router/costly-filters';
+import { reportCostlyFilters } from '../../../services/router/costly-filters';
 import { filterDigest } from '../../../shared/model/attempt-events';
 import { recordingProducer } from '../../support/fakes';
 import { aDestination } from '../../support/factories';
@@ -8,7 +8,7 @@ const work = { units: 1_500, limit: 2_000 };
 
 test('a costly filter is told once in ten minutes, and again after it was changed', () => {
   const producer = recordingProducer();
-  const tell = tellOfCostlyFilters(producer, () => AT);
+  const tell = reportCostlyFilters(producer, () => AT);
   for (const filter of ['a', 'a', 'b']) tell(aDestination({ filter }), work);
   expect(producer.values('attempts')).toEqual(
     ['a', 'b'].map((filter) => ({

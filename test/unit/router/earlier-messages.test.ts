@@ -62,16 +62,16 @@ function aLog(messages: number, { partitions = 1 } = {}) {
       ),
     committed: () => Promise.resolve([]),
   };
-  const seen = createDedupWindow({ maxIds: 1e6 });
-  const earlier = new EarlierMessages({ kafka, seen, log: createLog('router', 'silent') });
+  const dedupWindow = createDedupWindow({ maxIds: 1e6 });
+  const earlier = new EarlierMessages({ kafka, dedupWindow, log: createLog('router', 'silent') });
   earlier.onAssigned(new Set(Array.from({ length: partitions }, (_, partition) => partition)));
   return {
     state,
     earlier,
-    seen,
+    dedupWindow,
     at: (offset: number, partition = 0) => earlier.before(record(partition, offset)),
     knows: (offset: number, partition = 0) =>
-      seen.isDuplicate(messageRef('s1', idOf(offset), partition, 1e9), END_MS),
+      dedupWindow.isDuplicate(messageRef('s1', idOf(offset), partition, 1e9), END_MS),
     until: (expected: string, offset: number, partition = 0) =>
       eventually(() => {
         const known = earlier.before(record(partition, offset));

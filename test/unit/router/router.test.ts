@@ -55,7 +55,7 @@ function aRouter() {
       oldestPendingAt: undefined,
       close: () => Promise.resolve(),
     },
-    seen: createDedupWindow(),
+    dedupWindow: createDedupWindow(),
     earlier: {
       before: () => earlier.known,
       forget: (partition: number) => earlier.forgotten.push(partition),

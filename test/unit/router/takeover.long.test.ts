@@ -82,7 +82,7 @@ test('each resent call of the last minute is dropped, and older ones read meanwh
     read += until - from;
     longestRead = Math.max(longestRead, until - from);
   });
-  const seen = createDedupWindow();
+  const dedupWindow = createDedupWindow();
   const producer = recordingProducer();
   const source = { version: 1, data: aSource({ id: 'src_1' }) };
   const destination = { version: 1, data: aDestination({ sources: ['src_1'] }) };
@@ -94,8 +94,8 @@ test('each resent call of the last minute is dropped, and older ones read meanwh
       unreadableDestinationsOf: () => [],
     }),
     producer,
-    seen,
-    earlier: new EarlierMessages({ kafka, seen, log: LOG }),
+    dedupWindow,
+    earlier: new EarlierMessages({ kafka, dedupWindow, log: LOG }),
     windowMs: 1_000,
     now: () => START_MS + (END * 1_000) / PER_SECOND,
     log: LOG,
@@ -127,7 +127,7 @@ test('each resent call of the last minute is dropped, and older ones read meanwh
 
   release();
   // It holds each call once.
-  await eventually(() => expect(seen.size).toBe(CALLS + 1));
+  await eventually(() => expect(dedupWindow.size).toBe(CALLS + 1));
   expect(longestRead).toBeLessThanOrEqual(8_192);
   expect(offer(END - 1)).toBe('accepted');
   await eventually(() => expect(done).toBe(COPIES + 2));
