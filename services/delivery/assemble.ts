@@ -92,7 +92,7 @@ export function assemble(adapters: DeliveryAdapters): AssembledDelivery {
   const authorizing = new AuthorizingSender(adapters.sender, log, {
     now: () => time.steadyMs(),
     onRecovered: (id) => recoveries.recovered(destinations.lookup(id), 'token'),
-    uses: (id, key) => usesCredential(destinations.lookup(id), key),
+    usesCredential: (id, key) => usesCredential(destinations.lookup(id), key),
   });
   const { mail } = adapters;
   const deliverer = new Deliverer({

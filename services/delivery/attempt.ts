@@ -300,9 +300,9 @@ export class Attempt implements MemberOwner {
 
   /** Returns whether a URL would get the delivery if it were switched on. */
   #lacksDisabledUrl(): boolean {
-    const { closed } = this.inHand.delivery;
+    const { excludedUrls } = this.inHand.delivery;
     const isWilling = ({ hash }: Endpoint) =>
-      !closed.includes(hash) && !this.#rejected.includes(hash);
+      !excludedUrls.includes(hash) && !this.#rejected.includes(hash);
     const { disabledUrls } = this.context;
     return this.admitted.lookup.destination.endpoints.some(
       (each) => disabledUrls.has(each) && isWilling(each),
@@ -314,10 +314,10 @@ export class Attempt implements MemberOwner {
     const { open, lookup } = this.admitted;
     const { endpoints } = lookup.destination;
     if (open.length === endpoints.length) return this.#notCalled;
-    const closed = endpoints.filter(
+    const excluded = endpoints.filter(
       (endpoint) => !open.includes(endpoint) && !this.context.disabledUrls.has(endpoint),
     );
-    const ids = [...closed.map(({ id }) => id), ...(this.#notCalled ?? [])];
+    const ids = [...excluded.map(({ id }) => id), ...(this.#notCalled ?? [])];
     return ids.length > 0 ? ids : undefined;
   }
 

@@ -89,7 +89,7 @@ export class Deliverer {
   readonly #undecided: DecisionGate<OpenDelivery>;
   readonly #room: Backpressure;
   readonly #attemptLog: AttemptLog;
-  #stopsLooking: (() => void) | undefined;
+  #stopsPolling: (() => void) | undefined;
   #stopsProving: (() => void) | undefined;
   #duplicatesDropped = 0;
   #bytes = 0;
@@ -126,7 +126,7 @@ export class Deliverer {
 
   onRecord(record: OpenRecord): DispatchResult {
     if (!this.#room.accepts()) {
-      this.#lookForRoom();
+      this.#pollRoom();
       this.#attempts.batches.hurry();
       return 'busy';
     }
@@ -365,17 +365,17 @@ export class Deliverer {
     this.#room.resumeAtHalf();
   }
 
-  /** Looks for room while partitions are refused: no event marks the end of an overload. */
-  #lookForRoom(): void {
-    this.#stopsLooking ??= this.#attempts.time.every(ROOM_EVERY_MS, () => {
+  /** Polls for room while partitions are refused: no event marks the end of an overload. */
+  #pollRoom(): void {
+    this.#stopsPolling ??= this.#attempts.time.every(ROOM_EVERY_MS, () => {
       this.#makeRoom();
-      if (!this.#room.hasRefused) this.#stopLooking();
+      if (!this.#room.hasRefused) this.#stopPolling();
     });
   }
 
-  #stopLooking(): void {
-    this.#stopsLooking?.();
-    this.#stopsLooking = undefined;
+  #stopPolling(): void {
+    this.#stopsPolling?.();
+    this.#stopsPolling = undefined;
   }
 
   #proveDeletions(): void {
@@ -432,7 +432,7 @@ export class Deliverer {
 
   /** Ends its timers and its log. */
   stop(): void {
-    this.#stopLooking();
+    this.#stopPolling();
     this.#stopProving();
     this.#attemptLog.summarize();
   }

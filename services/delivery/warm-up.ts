@@ -163,7 +163,7 @@ function recordOf(n: number, done: () => void): OpenRecord {
     attempt: 0,
     hop: 0,
     replay: 0,
-    closed: [],
+    excludedUrls: [],
     traceparent: `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-00`,
   });
   return {

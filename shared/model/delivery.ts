@@ -48,8 +48,8 @@ export interface Delivery {
   hop: number;
   /** number of the replay that it belongs to; 0: none */
   replay: number;
-  /** hashes (urlHash) of the webhooks that refused permanently */
-  closed: string[];
+  /** hashes (urlHash) of the webhooks that it is not sent to: they refused it, or were left out */
+  excludedUrls: string[];
   /**
    * ms since 1970: time of the next attempt, if the wait outlasts its tier
    */
@@ -152,7 +152,7 @@ export function encodeDelivery(d: Delivery): Record<string, string> {
   if (d.halved) headers.halved = String(d.halved);
   if (d.hop > 0) headers.hop = String(d.hop);
   if (d.replay > 0) headers.replay = String(d.replay);
-  if (d.closed.length > 0) headers.closed = d.closed.join(',');
+  if (d.excludedUrls.length > 0) headers.closed = d.excludedUrls.join(',');
   if (d.notBefore !== undefined) headers['not-before'] = String(d.notBefore);
   if (d.due !== undefined) headers.due = String(d.due);
   if (d.final) headers.final = '1';
@@ -220,7 +220,7 @@ export function decodeDelivery(headers: RawHeaders): Decoded {
     attempt,
     hop,
     replay,
-    closed: text('closed')?.split(',') ?? [],
+    excludedUrls: text('closed')?.split(',') ?? [],
     traceparent: text('traceparent') ?? '',
   };
   addOptional(delivery, headers);

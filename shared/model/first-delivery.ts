@@ -27,7 +27,7 @@ export function firstDelivery(from: {
     attempt: 0,
     hop: 0,
     replay: 0,
-    closed: [],
+    excludedUrls: [],
     traceparent: head.traceparent,
   };
   const event = eventNameOf(message);

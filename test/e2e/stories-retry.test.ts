@@ -296,7 +296,7 @@ test.concurrent(
     const { messageId } = await send();
     const { delivery, body } = await topics.dead(messageId);
     expect(delivery).toMatchObject({ reason: 'rejected', attempt: 1 });
-    expect(delivery.closed).toHaveLength(2);
+    expect(delivery.excludedUrls).toHaveLength(2);
     expect(body.equals(sink.received('/no/1')[0]!.body)).toBe(true);
     expect(sink.received('/no/1')).toHaveLength(1);
     expect(sink.received('/no/2')).toHaveLength(1);

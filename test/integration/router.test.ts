@@ -231,7 +231,7 @@ test('a message becomes one delivery for each destination that selects it', asyn
       attempt: 0,
       hop: 0,
       replay: 0,
-      closed: [],
+      excludedUrls: [],
       traceparent: TRACEPARENT,
     },
   });

@@ -111,7 +111,7 @@ export function aDelivery(over: Partial<Delivery> = {}): Delivery {
     attempt: 0,
     hop: 0,
     replay: 0,
-    closed: [],
+    excludedUrls: [],
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     ...over,
   };

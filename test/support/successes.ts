@@ -78,7 +78,7 @@ export const success: fc.Arbitrary<PlainSuccess> = fc
       ...user,
       ...defined({ event }),
       expiresAt: rest.acceptedAt + lifetimeMs,
-      closed: [],
+      excludedUrls: [],
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     },
     record: { topic, partition, offset },

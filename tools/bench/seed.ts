@@ -128,7 +128,7 @@ export function aDelivery(
     attempt: 0,
     hop: 0,
     replay: 0,
-    closed: [],
+    excludedUrls: [],
     traceparent: newTraceparent(),
   };
 }

@@ -231,7 +231,7 @@ const DELIVERY: Delivery = {
   attempt: 1,
   hop: 0,
   replay: 0,
-  closed: [],
+  excludedUrls: [],
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
 };
 const FAILED = {

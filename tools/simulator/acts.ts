@@ -63,7 +63,7 @@ export function replayOf(
   const { reason, error, notBefore, due, final, ...delivery } = decoded.delivery;
   const headers = encodeDelivery({
     ...delivery,
-    closed: [],
+    excludedUrls: [],
     expiresAt,
     attempt: 0,
     hop: 0,

@@ -296,7 +296,7 @@ export class World {
       sourceId: 'src',
       destinationId,
       type: isDelete ? 'delete' : 'track',
-      closed: [],
+      excludedUrls: [],
       acceptedAt: EPOCH_MS + now,
       expiresAt: EPOCH_MS + now + this.#settings.windowMs,
       attempt: 0,

@@ -20,7 +20,7 @@ export interface Channel {
   name: string;
   endpoints: number;
   /** hashes of the endpoints of the other channels, which the delivery must not go to */
-  closed: string[];
+  excludedUrls: string[];
   body: (notice: Notice) => object;
   /** it holds an incident open until it hears of the end */
   holdsOpen: boolean;
@@ -43,7 +43,7 @@ export function channelsOf(to: Destination, encryptor: Encryptor): Channel[] {
   return [...new Set(endpoints.map(({ name }) => name))].map((name) => ({
     name,
     endpoints: endpoints.filter((endpoint) => endpoint.name === name).length,
-    closed: endpoints.filter((endpoint) => endpoint.name !== name).map(({ hash }) => hash),
+    excludedUrls: endpoints.filter((endpoint) => endpoint.name !== name).map(({ hash }) => hash),
     body: isMailbox(name) ? mailBody : BODIES[name as AlertFormat],
     holdsOpen: name === ('pagerduty' satisfies AlertFormat),
   }));

@@ -153,12 +153,12 @@ export function alertRecord(
     traceparent: string;
     body: object;
     /** hashes of the endpoints that do not get it */
-    closed: string[];
+    excludedUrls: string[];
     /** absent: the first channel */
     channel?: string | undefined;
   },
 ): OutRecord {
-  const { nowMs, windowMs, traceparent, body, closed, channel } = made;
+  const { nowMs, windowMs, traceparent, body, excludedUrls, channel } = made;
   const messageId = isOver(notice) ? `${notice.id}_over` : notice.id;
   const delivery: Delivery = {
     id: alertDelivery(messageId, channel),
@@ -175,7 +175,7 @@ export function alertRecord(
     attempt: 0,
     hop: 0,
     replay: 0,
-    closed,
+    excludedUrls,
     traceparent,
   };
   const key = deliveryKey(to.id, notice.destination, to.shards ?? DEFAULT_SHARDS);

@@ -68,8 +68,8 @@ export function alertHandlers(deps: AlertDeps): HandlersOf<'alerts'> {
         throw new Problem('conflict', 'No webhook and no e-mail address is configured for alerts');
       }
       const notice = sampleNotice(now().getTime());
-      const sent = channelsOf(to, encryptor).map(({ body, closed, endpoints }) =>
-        testSends.send(to, {}, { value: JSON.stringify(body(notice)), closed, endpoints }),
+      const sent = channelsOf(to, encryptor).map(({ body, excludedUrls, endpoints }) =>
+        testSends.send(to, {}, { value: JSON.stringify(body(notice)), excludedUrls, endpoints }),
       );
       return mergeTests(await Promise.all(sent));
     },

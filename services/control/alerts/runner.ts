@@ -335,12 +335,12 @@ export class Alerts {
     const nowMs = now().getTime();
     const channels = channelsOf(to, encryptor);
     const alerts = due.flatMap((notice) =>
-      channels.flatMap(({ name, closed, body, holdsOpen }, i) => {
+      channels.flatMap(({ name, excludedUrls, body, holdsOpen }, i) => {
         if (notice.closed && !holdsOpen) return [];
         const made = {
           nowMs,
           windowMs,
-          closed,
+          excludedUrls,
           body: body(notice),
           traceparent: newTraceparent(),
         };

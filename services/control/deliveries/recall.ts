@@ -9,7 +9,7 @@ import { shardKeys } from '../../../shared/model/delivery';
 import { type Recall } from '../../../shared/model/recall';
 import { isUnderWay } from '../../../shared/model/reasons';
 import { newId } from '../config/config-entries';
-import { closedUrls, urlHashes } from '../destinations/stored-webhook';
+import { hashesExcept, urlHashes } from '../destinations/stored-webhook';
 import { type DeliveryRow } from '../history/delivery-row';
 import { errorAt, Problem } from '../http/problem';
 import { invalidFields } from '../http/validate';
@@ -26,7 +26,7 @@ export interface RecallDeps {
 }
 
 /** Returns the hashes of all other URLs. @throws Problem `invalid_fields` */
-export function closedExcept(
+export function hashesOfOthers(
   { config, encryptor }: Pick<RecallDeps, 'config' | 'encryptor'>,
   destination: string,
   webhooks: readonly string[],
@@ -38,7 +38,7 @@ export function closedExcept(
       : [errorAt(['webhooks', i], 'is not the id of a webhook of this destination')],
   );
   if (errors.length > 0) throw invalidFields(errors);
-  return closedUrls(known, (id) => webhooks.includes(id));
+  return hashesExcept(known, (id) => webhooks.includes(id));
 }
 
 /**

@@ -34,7 +34,7 @@ import { searchDeliveries } from '../search/search';
 import { calledUrl } from './called-url';
 import { bodyJson, findMessageOf, findRecord } from './delivery-body';
 import { deliveryDetail, deliveryView, filterOf, type Present } from './model';
-import { closedExcept, recallDelivery, type RecallDeps } from './recall';
+import { hashesOfOthers, recallDelivery, type RecallDeps } from './recall';
 import { readResponses } from './stored-responses';
 
 export interface DeliveryDeps extends CircuitDeps, RecallDeps {
@@ -141,7 +141,7 @@ async function replayDelivery(deps: DeliveryDeps, id: string, body: Json | undef
     );
   }
   requireOn(config, row.destination);
-  const closed = webhooks ? closedExcept(deps, row.destination, webhooks) : [];
+  const excludedUrls = webhooks ? hashesOfOthers(deps, row.destination, webhooks) : [];
   const nowMs = now().getTime();
   const hasNoBody = row.reason === RENDER_FAILED || row.reason === TOO_LARGE;
   const candidate = await (render === 'again' || hasNoBody
@@ -149,7 +149,7 @@ async function replayDelivery(deps: DeliveryDeps, id: string, body: Json | undef
     : asSent(deps, row));
   const replay = lastReplay(row) + 1;
   const windowMs = windowOf(config, row.destination, deps.windowMs);
-  const records = replayRecords(candidate, replay, { nowMs, windowMs, closed });
+  const records = replayRecords(candidate, replay, { nowMs, windowMs, excludedUrls });
   const isEvent = ({ topic }: OutRecord) => topic === ATTEMPTS;
   // The record first: with its event alone the delivery would seem under way for good.
   await producer.send(records.filter((each) => !isEvent(each)));

@@ -79,7 +79,7 @@ export function urlHashes(
   );
 }
 
-export function closedUrls(
+export function hashesExcept(
   hashes: ReadonlyMap<string, string | undefined>,
   isWanted: (webhook: string) => boolean,
 ): string[] {

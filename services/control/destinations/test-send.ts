@@ -69,7 +69,7 @@ export function sampleMessage(body: unknown, made: { messageId: string; now: Dat
 function testRecord(
   destination: Destination,
   message: Message,
-  made: { now: Date; lifetimeMs: number; traceparent: string; closed: string[] },
+  made: { now: Date; lifetimeMs: number; traceparent: string; excludedUrls: string[] },
 ): { id: string; record: OutRecord } {
   const acceptedAt = made.now.getTime();
   const user = message.userId ?? message.messageId;
@@ -87,7 +87,7 @@ function testRecord(
     attempt: 0,
     hop: 0,
     replay: 0,
-    closed: made.closed,
+    excludedUrls: made.excludedUrls,
     test: true,
     traceparent: made.traceparent,
   };
@@ -186,7 +186,7 @@ export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSend
   const send = async (
     destination: Destination,
     body: unknown,
-    sent?: { value: string; closed: string[]; endpoints: number },
+    sent?: { value: string; excludedUrls: string[]; endpoints: number },
   ): Promise<TestSendProgress & { delivery: string }> => {
     if (attempts.size >= MAX_WAITING) {
       throw new AppError('overloaded', 'Too many tests are waiting for a response', true);
@@ -198,7 +198,7 @@ export function openTestSends({ kafka, producer, timeoutMs, now, log }: TestSend
       now: now(),
       lifetimeMs,
       traceparent: recordedRoot(),
-      closed: sent?.closed ?? [],
+      excludedUrls: sent?.excludedUrls ?? [],
     };
     const { id, record } = testRecord(destination, message, made);
     const answer = awaitEvents({

@@ -174,7 +174,7 @@ export interface ReplayContext {
   windowMs: number;
   job?: string;
   /** hashes of the URLs that do not get it again */
-  closed?: string[];
+  excludedUrls?: string[];
 }
 
 /**
@@ -232,7 +232,7 @@ export function refusedReplayRecords(
 function deliveryAgain(
   { delivery }: Candidate,
   replay: number,
-  { nowMs, windowMs, closed = [] }: ReplayContext,
+  { nowMs, windowMs, excludedUrls = [] }: ReplayContext,
 ): Delivery {
   const { halved, notBefore, due, final, reason, recalled, error, test, ...rest } = delivery;
   return {
@@ -240,7 +240,7 @@ function deliveryAgain(
     attempt: 0,
     hop: 0,
     replay,
-    closed,
+    excludedUrls,
     expiresAt: nowMs + windowMs,
   };
 }

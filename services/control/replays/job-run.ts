@@ -1,5 +1,5 @@
 import { type Encryptor } from '../../../shared/config/encryption';
-import { closedUrls, urlHashes } from '../destinations/stored-webhook';
+import { hashesExcept, urlHashes } from '../destinations/stored-webhook';
 import { type ConfigView } from '../../../shared/config/types';
 import { type BatchProducer, type Kafka, type OutRecord } from '../../../shared/kafka/port';
 import { readPiece } from '../../../shared/kafka/scan';
@@ -40,7 +40,7 @@ interface Chosen {
   candidate: Candidate;
   replay: number | 'sent';
   /** hashes of the URLs that do not get it again */
-  closed: string[];
+  excludedUrls: string[];
 }
 
 export interface ReplayDeps {
@@ -144,13 +144,13 @@ export class JobRun {
     const urls = urlHashes(destination, encryptor);
     const chosen = candidates.flatMap((candidate): Chosen[] => {
       const { id } = candidate.delivery;
-      if (sent.has(id)) return [{ candidate, replay: 'sent', closed: [] }];
+      if (sent.has(id)) return [{ candidate, replay: 'sent', excludedUrls: [] }];
       const replay = announced.get(id) ?? replayNumber(candidate, known.get(id), job.scope);
       const delivered = deliveredWebhooks(known.get(id)?.tries ?? []);
-      const closed = closedUrls(urls, (webhook) => !delivered.has(webhook));
+      const excludedUrls = hashesExcept(urls, (webhook) => !delivered.has(webhook));
       const nothingLeft =
         withTries && [...urls].every(([id, hash]) => hash === undefined || delivered.has(id));
-      return replay === undefined || nothingLeft ? [] : [{ candidate, replay, closed }];
+      return replay === undefined || nothingLeft ? [] : [{ candidate, replay, excludedUrls }];
     });
     if (job.pass === 'counting') job.matched += chosen.length;
     else if (!(await this.#send(cursor, chosen, announced))) return;
@@ -176,8 +176,8 @@ export class JobRun {
       const sendable = await this.#rendered(fresh);
       await this.#rate.take(sendable.length, goOn);
       const context = { nowMs: now().getTime(), windowMs, job: job.id };
-      const replays = sendable.map(({ candidate, replay, closed }) => {
-        const own = { ...context, closed };
+      const replays = sendable.map(({ candidate, replay, excludedUrls }) => {
+        const own = { ...context, excludedUrls };
         return {
           records: replayRecords(candidate, replay, own),
           endRecords: () => refusedReplayRecords(candidate, replay, own),

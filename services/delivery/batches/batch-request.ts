@@ -77,7 +77,7 @@ export interface BatchContext {
 export interface BatchOwner {
   readonly context: BatchContext;
   /** The batch takes no more members, and waits no longer. */
-  closed(batch: BatchRequest): void;
+  sealed(batch: BatchRequest): void;
   /** Sends the parts of a batch that was sent before. */
   resend(parts: BatchRequest[]): void;
 }
@@ -228,7 +228,7 @@ export class BatchRequest implements Job {
     if (!this.isOpen) return;
     this.isOpen = false;
     this.lane.bytes.add(-this.#bodyBytes);
-    this.owner.closed(this);
+    this.owner.sealed(this);
   }
 
   #withdraw({ owner, endpoint }: Member, isOverdue: boolean): void {

@@ -42,7 +42,7 @@ export class Batches implements BatchOwner {
     };
   }
 
-  closed(batch: BatchRequest): void {
+  sealed(batch: BatchRequest): void {
     this.#waiting.delete(batch);
     this.#seal(batch);
   }

@@ -119,7 +119,7 @@ export function admit(
   }
 
   const willing = destination.endpoints.filter(
-    (endpoint) => !delivery.closed.includes(endpoint.hash),
+    (endpoint) => !delivery.excludedUrls.includes(endpoint.hash),
   );
   if (willing.length === 0) return { kind: 'dead', reason: 'rejected' };
   // A test goes to a URL that is off too: it shows whether the URL can be switched on again.

@@ -147,7 +147,12 @@ export function recordsOf(
     case 'cancelled': {
       const { kind, reason } = disposition;
       return [
-        eventRecord({ ...about(inHand, nowMs), kind, n: attemptsMade(inHand.delivery), reason }),
+        eventRecord({
+          ...deliveryFields(inHand, nowMs),
+          kind,
+          n: attemptsMade(inHand.delivery),
+          reason,
+        }),
       ];
     }
   }
@@ -198,7 +203,7 @@ function divertRecords(
   if (delivery.reason !== reason || isRequested(delivery)) {
     records.push(
       eventRecord({
-        ...about(inHand, nowMs),
+        ...deliveryFields(inHand, nowMs),
         kind: 'waiting',
         n: attemptsMade(delivery),
         reason,
@@ -218,7 +223,7 @@ function deadRecords(
   const ended = attempt ? afterAttempt(inHand.delivery, attempt) : withoutWait(inHand.delivery);
   return compact([
     attempt ? eventRecord({ ...attemptEvent(inHand, attempt, nowMs), reason }) : undefined,
-    eventRecord({ ...about(inHand, nowMs), kind: 'dead', n: attemptsMade(ended), reason }),
+    eventRecord({ ...deliveryFields(inHand, nowMs), kind: 'dead', n: attemptsMade(ended), reason }),
     deliveryRecord(DEAD, inHand, { ...ended, reason }),
   ]);
 }
@@ -250,7 +255,7 @@ export function attemptEvent(
 ): AttemptEvent {
   const { outcome, durationMs, urls, notCalled } = attempt;
   const n = attemptsMade(inHand.delivery) + 1;
-  return Object.assign(about(inHand, nowMs), {
+  return Object.assign(deliveryFields(inHand, nowMs), {
     kind: 'attempt' as const,
     n,
     outcome,
@@ -260,7 +265,7 @@ export function attemptEvent(
   });
 }
 
-function about({ delivery, record }: DeliveryInHand, nowMs: number) {
+function deliveryFields({ delivery, record }: DeliveryInHand, nowMs: number) {
   const { topic, partition, offset } = record;
   return aboutDelivery(delivery, { topic, partition, offset }, nowMs);
 }
@@ -268,11 +273,11 @@ function about({ delivery, record }: DeliveryInHand, nowMs: number) {
 /** Returns the delivery with this attempt counted, and without the details of its last wait. */
 function afterAttempt(delivery: Delivery, { rejected, urls }: AttemptResult): Delivery {
   const error = lastError(urls);
-  const closed = [...delivery.closed, ...rejected];
+  const excludedUrls = [...delivery.excludedUrls, ...rejected];
   return {
     ...withoutWait(delivery),
     attempt: delivery.attempt + 1,
-    closed,
+    excludedUrls,
     ...defined({ error }),
   };
 }

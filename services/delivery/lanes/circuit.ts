@@ -59,7 +59,7 @@ export class Circuit {
   #failures = 0;
   /** timeouts in a row during silence */
   #silent = 0;
-  #heardAt = -Infinity;
+  #answeredAt = -Infinity;
   /** when the present outage began: the circuit opened, or the endpoint sent `Retry-After` */
   #awaySince: number | undefined;
   #probing = false;
@@ -89,7 +89,7 @@ export class Circuit {
 
   /** Returns whether the endpoint has sent nothing, good or bad, since then. */
   silentSince(at: number): boolean {
-    return this.#heardAt <= at;
+    return this.#answeredAt <= at;
   }
 
   /** The most concurrent requests during silence: enough to detect that it hangs, and no more. */
@@ -140,7 +140,7 @@ export class Circuit {
 
   /** @param startedAt of the request */
   observe(period: Period, signal: Signal, now: number, startedAt = now): CircuitChange {
-    if (signal.kind !== 'timeout' && signal.kind !== 'withdrawn') this.#heardAt = now;
+    if (signal.kind !== 'timeout' && signal.kind !== 'withdrawn') this.#answeredAt = now;
     const holdMs = signal.kind === 'throttled' ? signal.retryAfterMs : undefined;
     if (holdMs !== undefined) this.#hold(holdMs, now);
     if (period !== this.#period) return holdMs === undefined ? undefined : 'retry_after';

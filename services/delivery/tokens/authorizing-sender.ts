@@ -60,7 +60,7 @@ export class AuthorizingSender {
   #isStopped = false;
   private readonly now: () => number;
   private readonly onRecovered: (destination: string) => void;
-  private readonly uses: (destination: string, key: string) => boolean;
+  private readonly usesCredential: (destination: string, key: string) => boolean;
 
   constructor(
     private readonly inner: HttpSender,
@@ -68,18 +68,18 @@ export class AuthorizingSender {
     {
       now = () => performance.now(),
       onRecovered = () => undefined,
-      uses = () => true,
+      usesCredential = () => true,
     }: {
       now?: () => number;
       /** receives each destination whose webhooks were held, once there is a token again */
       onRecovered?: (destination: string) => void;
       /** Returns whether a destination still has the credential with this key. */
-      uses?: (destination: string, key: string) => boolean;
+      usesCredential?: (destination: string, key: string) => boolean;
     } = {},
   ) {
     this.now = now;
     this.onRecovered = onRecovered;
-    this.uses = uses;
+    this.usesCredential = usesCredential;
   }
 
   /** Renews no token any more. A webhook that still waits for one gets it. */
@@ -151,7 +151,9 @@ export class AuthorizingSender {
     clearTimeout(entry.timer);
     const askAgain = () => {
       const now = this.now();
-      for (const each of entry.held) if (!this.uses(each, credentials.key)) entry.held.delete(each);
+      for (const each of entry.held) {
+        if (!this.usesCredential(each, credentials.key)) entry.held.delete(each);
+      }
       const isUsed = entry.held.size > 0 && now - entry.usedAt < UNUSED_MS;
       if (!isUsed) return;
       if (entry.cache.needsRequest(now)) this.#ask(credentials, entry, request);

@@ -376,9 +376,9 @@ test('of two webhooks with one URL, one that rejects a message is not asked agai
     return decoded.kind === 'delivery' ? decoded.delivery : [];
   });
   expect(next).toMatchObject([{ reason: 'backoff', attempt: 1 }]);
-  const { closed, hop } = next[0]!;
+  const { excludedUrls, hop } = next[0]!;
   story.answers = () => 200;
-  await story.take({ closed, attempt: 1, hop }, { topic: 'webhooks.due' });
+  await story.take({ excludedUrls, attempt: 1, hop }, { topic: 'webhooks.due' });
   expect([story.sent.filter(isOf('rejects')), story.sent.filter(isOf('fails'))]).toMatchObject([
     [{ path: '/a' }],
     [{ path: '/a' }, { path: '/a' }],
@@ -470,7 +470,7 @@ describe('a failing endpoint', () => {
     await story.takeSome(TO_OPEN);
     story.answers = () => 200;
     await story.take();
-    await story.take({ closed: ['hash/bad'], attempt: 1, hop: 1 });
+    await story.take({ excludedUrls: ['hash/bad'], attempt: 1, hop: 1 });
     const notCalled = ['whk/bad'];
     expect(story.events('attempt').slice(-2)).toMatchObject([
       { outcome: 'delivered', notCalled },
@@ -849,7 +849,7 @@ describe('a receiver that wants nothing more', () => {
     story = new Story(['/asks', '/failing']);
     story.answers = ({ path }) => (path === '/asks' ? { status: 503, asks: 'abort-message' } : 500);
     await story.take();
-    expect(waiting()).toMatchObject({ closed: ['hash/asks'], reason: 'backoff' });
+    expect(waiting()).toMatchObject({ excludedUrls: ['hash/asks'], reason: 'backoff' });
   });
 });
 

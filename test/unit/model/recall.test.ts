@@ -151,13 +151,13 @@ test.each<[string, Recall, ParkedRecord, boolean]>([
   [
     'a recovered URL takes what it has not refused',
     recall({ action: 'recovered' }, { url: 'b' }),
-    parked({ closed: ['a'] }),
+    parked({ excludedUrls: ['a'] }),
     true,
   ],
   [
     'a recovered URL leaves what it has refused',
     recall({ action: 'recovered' }, { url: 'b' }),
-    parked({ closed: ['a', 'b'] }),
+    parked({ excludedUrls: ['a', 'b'] }),
     false,
   ],
   [

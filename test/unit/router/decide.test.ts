@@ -122,7 +122,7 @@ describe('the decision on a message', () => {
         attempt: 0,
         hop: 0,
         replay: 0,
-        closed: [],
+        excludedUrls: [],
         traceparent: '00-a-b-01',
       },
     });

@@ -29,20 +29,24 @@ const channelsTo = (formats: readonly AlertFormat[], email: string[] = []) =>
     encryptor,
   );
 
-test('URLs of one format share a delivery, which all other endpoints are closed to', () => {
+test('URLs of one format share a delivery, which does not go to the other endpoints', () => {
   const channels = channelsTo(['slack', 'default', 'slack'], ['ops@example.com']);
-  expect(channels.map(({ name, endpoints, closed }) => [name, endpoints, closed.length])).toEqual([
+  expect(
+    channels.map(({ name, endpoints, excludedUrls }) => [name, endpoints, excludedUrls.length]),
+  ).toEqual([
     ['slack', 2, 2],
     ['default', 1, 3],
     ['mailto:ops@example.com', 1, 3],
   ]);
-  expect(channels[2]?.closed).toEqual(
+  expect(channels[2]?.excludedUrls).toEqual(
     [0, 2, 1].sort().map((i) => urlHash(`whk_${String(i)}`, `https://ops.example/${String(i)}`)),
   );
 });
 
 test('each mailbox has a delivery of its own', () => {
-  expect(channelsTo([], ['a@example.com', 'b@example.com']).map(({ closed }) => closed)).toEqual([
+  expect(
+    channelsTo([], ['a@example.com', 'b@example.com']).map(({ excludedUrls }) => excludedUrls),
+  ).toEqual([
     [urlHash('mailto:b@example.com', 'mailto:b@example.com')],
     [urlHash('mailto:a@example.com', 'mailto:a@example.com')],
   ]);

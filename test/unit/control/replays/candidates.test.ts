@@ -26,7 +26,7 @@ const DELIVERY = aDelivery({
   expiresAt: START + 1_000,
   attempt: 3,
   hop: 4,
-  closed: ['abc'],
+  excludedUrls: ['abc'],
   notBefore: START + 5,
   final: true,
   reason: 'window_closed',
@@ -250,7 +250,14 @@ test('a replay record is the same delivery with a new window, and has an event',
   const { notBefore, final, reason, error, ...kept } = DELIVERY;
   expect(decodeDelivery(record!.headers!)).toEqual({
     kind: 'delivery',
-    delivery: { ...kept, attempt: 0, hop: 0, replay: 1, closed: [], expiresAt: START + 3_660_000 },
+    delivery: {
+      ...kept,
+      attempt: 0,
+      hop: 0,
+      replay: 1,
+      excludedUrls: [],
+      expiresAt: START + 3_660_000,
+    },
   });
   expect(event).toMatchObject({ topic: 'attempts', key: 'dlv_1' });
   expect(JSON.parse(String(event!.value))).toMatchObject({

@@ -365,7 +365,7 @@ describe('a replay to some URLs', () => {
   const closed = () =>
     control.memory.records('webhooks.due').map(({ headers }) => {
       const decoded = decodeDelivery(headers);
-      return decoded.kind === 'delivery' ? decoded.delivery.closed : undefined;
+      return decoded.kind === 'delivery' ? decoded.delivery.excludedUrls : undefined;
     });
 
   test('one URL of several gets the delivery again', async () => {

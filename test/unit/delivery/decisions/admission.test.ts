@@ -53,19 +53,19 @@ describe('the admission of a delivery that was just read', () => {
     ],
     [
       'a URL that rejected the delivery is left out',
-      { closed: ['hash-a'] },
+      { excludedUrls: ['hash-a'] },
       lookup(),
       { kind: 'try', open: [endpoint('b')] },
     ],
     [
       'a delivery that all URLs rejected is dead',
-      { closed: ['hash-a', 'hash-b'] },
+      { excludedUrls: ['hash-a', 'hash-b'] },
       lookup(),
       { kind: 'dead', reason: 'rejected' },
     ],
     [
       'a corrected URL counts as a new one',
-      { closed: ['hash-old'] },
+      { excludedUrls: ['hash-old'] },
       lookup({ endpoints: [endpoint('new')] }),
       { kind: 'try' },
     ],
@@ -395,7 +395,7 @@ describe('the admission of a request that waited in its lane', () => {
     open: before.destination.endpoints,
     isLast: false,
   };
-  const rejected = { closed: ['hash-a'] };
+  const rejected = { excludedUrls: ['hash-a'] };
 
   test.each<[string, Partial<Delivery>]>([
     ['an admission stands while its destination is the same', {}],

@@ -147,7 +147,7 @@ describe('the records of an attempt', () => {
     ]);
   });
 
-  test('a failure to retry sends equal bytes to its tier, with the closed URLs and error', () => {
+  test('a failure to retry sends equal bytes to its tier, with the excluded URLs and error', () => {
     const failed = url('retry', {
       status: 503,
       error: { code: 'status', message: 'the response status was 503' },
@@ -170,7 +170,7 @@ describe('the records of an attempt', () => {
         id: 'dlv_1',
         attempt: 1,
         hop: 1,
-        closed: ['h2'],
+        excludedUrls: ['h2'],
         reason: 'backoff',
         error: 'status: the response status was 503',
       },
@@ -197,7 +197,7 @@ describe('the records of an attempt', () => {
       {
         topic: 'webhooks.dead',
         body: BODY,
-        delivery: { attempt: 1, reason: 'rejected', closed: ['h'] },
+        delivery: { attempt: 1, reason: 'rejected', excludedUrls: ['h'] },
       },
     ]);
   });
@@ -209,7 +209,7 @@ describe('the records of an attempt', () => {
     );
     expect(written).toMatchObject([
       { outcome: 'retry' },
-      { topic: 'webhooks.retry.10s', delivery: { closed: ['h'] } },
+      { topic: 'webhooks.retry.10s', delivery: { excludedUrls: ['h'] } },
     ]);
   });
 

@@ -41,7 +41,7 @@ beforeEach(() => {
   sender = new AuthorizingSender(inner, pino({}, { write: (line) => logged.push(line) }), {
     now: () => now,
     onRecovered: (destination) => recovered.push(destination),
-    uses: (destination) => !changed.includes(destination),
+    usesCredential: (destination) => !changed.includes(destination),
   });
 });
 afterEach(() => {
