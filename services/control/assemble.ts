@@ -18,7 +18,7 @@ import { requireRetention, type TopicRetention } from '../../shared/runtime/rete
 import { type ServiceContext } from '../../shared/runtime/run';
 import { requireSecretKeys, type Settings } from '../../shared/runtime/settings';
 import { type Log } from '../../shared/telemetry/log';
-import { evidenceHandler } from './alerts/evidence';
+import { evidenceHandler } from './alerts/evidence-reader';
 import { Alerts } from './alerts/runner';
 import { createApp } from './app/app';
 import { createControlServer } from './app/http-server';

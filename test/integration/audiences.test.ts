@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { QueryClient } from '../../services/control/audiences/query-client';
-import { type Place, MemberPages } from '../../services/control/audiences/member-pages';
+import { type MemberPosition, MemberPages } from '../../services/control/audiences/member-pages';
 import { uploadHandlers } from '../../services/control/audiences/member-routes';
 import { Previews, type PreviewView } from '../../services/control/audiences/previews';
 import { ProfileStatus } from '../../services/control/audiences/status';
@@ -361,7 +361,7 @@ async function previewed(condition: string): Promise<PreviewView> {
 /** Returns all members, page by page. */
 async function listed(definition: string): Promise<string[]> {
   const found: string[] = [];
-  for (let from: Place | undefined = { partition: 0 }; from;) {
+  for (let from: MemberPosition | undefined = { partition: 0 }; from;) {
     const page = await members.page({
       definition,
       limit: 40,

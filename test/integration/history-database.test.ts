@@ -108,7 +108,7 @@ import {
   recordVersions,
 } from '../../services/control/history/destination-versions';
 import { BodyIndex } from '../../services/control/search/body-index';
-import { unpack } from '../../services/control/search/chunk';
+import { unpack } from '../../services/control/search/pack-texts';
 import { searchDeliveries } from '../../services/control/search/search';
 import { type Destination } from '../../shared/model/config';
 import { encodeDelivery } from '../../shared/model/delivery';

@@ -22,7 +22,7 @@ export interface Decision extends Pick<Judgement, 'health' | 'switchOff'> {
   /** earlier notices whose alert is due now, with what it says */
   due: DueNotice[];
   /** ids of the destinations that anything of this is about */
-  about: string[];
+  destinationIds: string[];
 }
 
 function isCounted({ kind }: Pick<Notice, 'kind'>): boolean {
@@ -33,19 +33,19 @@ export function decide(world: World): Decision {
   const { troubles, health, switchOff } = judge(world);
   const goingOn = troubles.filter(({ endedAt = null }) => endedAt === null);
   const raised = troubles.flatMap((trouble) => noticeOf(trouble, world.nowMs));
-  const open = new Set(goingOn.map(({ told }) => told?.id));
+  const open = new Set(goingOn.map(({ openNotice }) => openNotice?.id));
   const over = world.notices.filter(({ id, endedAt }) => endedAt === null && !open.has(id));
-  const due = goingOn.flatMap(({ told, isEarly, error, failures = 0 }) =>
-    told?.alert === 'later' && isEarly !== true ? [{ ...told, error, failures }] : [],
+  const due = goingOn.flatMap(({ openNotice, isEarly, error, failures = 0 }) =>
+    openNotice?.alert === 'later' && isEarly !== true ? [{ ...openNotice, error, failures }] : [],
   );
-  const about = [...raised, ...over, ...due].map(({ destination }) => destination);
+  const concerned = [...raised, ...over, ...due].map(({ destination }) => destination);
   return {
     health,
     switchOff,
     raised,
     ended: over.map((notice) => endOf(notice, { troubles, raised, world })),
     due: due.map(({ id, failures, error }) => ({ id, failures, error })),
-    about: [...new Set([...health.keys(), ...switchOff, ...about])],
+    destinationIds: [...new Set([...health.keys(), ...switchOff, ...concerned])],
   };
 }
 
@@ -63,8 +63,8 @@ export function onlyAbout(ids: readonly string[], world: World): World {
 }
 
 /** Returns the notice of a trouble that nobody was told of, or of a recovery; else none. */
-function noticeOf({ told, isEarly = false, ...trouble }: Trouble, nowMs: number): Notice[] {
-  if (told) {
+function noticeOf({ openNotice, isEarly = false, ...trouble }: Trouble, nowMs: number): Notice[] {
+  if (openNotice) {
     const { destination, name, origin = null, since, endedAt = null } = trouble;
     if (endedAt === null) return [];
     const recovered = newNotice(
@@ -72,7 +72,7 @@ function noticeOf({ told, isEarly = false, ...trouble }: Trouble, nowMs: number)
       since,
     );
     // Nobody who gets alerts has heard of the failure.
-    return [told.alert === 'later' ? { ...recovered, alert: 'none' } : recovered];
+    return [openNotice.alert === 'later' ? { ...recovered, alert: 'none' } : recovered];
   }
   const { kind, since, webhook = null, origin = null } = trouble;
   // Several URLs, or servers, of a destination may be in the same trouble at once.
@@ -83,7 +83,7 @@ function noticeOf({ told, isEarly = false, ...trouble }: Trouble, nowMs: number)
   return [isEarly && notice.alert === 'due' ? { ...notice, alert: 'later' } : notice];
 }
 
-interface Around {
+interface EndContext {
   troubles: readonly Trouble[];
   raised: readonly Notice[];
   world: World;
@@ -93,9 +93,9 @@ interface Around {
  * Says how a notice ends, and whether a second alert tells the end. An alert for which it was too
  * early is never sent.
  */
-function endOf(notice: Notice, { troubles, raised, world }: Around): EndedNotice {
+function endOf(notice: Notice, { troubles, raised, world }: EndContext): EndedNotice {
   const { id, kind, alert, destination } = notice;
-  const recovered = troubles.find(({ told }) => told?.id === id);
+  const recovered = troubles.find(({ openNotice }) => openNotice?.id === id);
   const later = raised.find((each) => each.kind === kind && each.destination === destination);
   const end = { id, endedAt: recovered?.endedAt ?? world.nowMs, followedBy: null };
   if (isCounted(notice)) {

@@ -29,8 +29,8 @@ import { settingsOf } from './settings';
 import { COUNTED_KINDS, type Counts, EXPIRES_SOON_MS, type World } from './troubles';
 
 /**
- * Decides what is wrong by the evidence of `attempts` (evidence.ts) and by the settings, and acts
- * on it. A lease lets one control process do so at a time.
+ * Decides what is wrong by the evidence of `attempts` (evidence-reader.ts) and by the settings, and
+ * acts on it. A lease lets one control process do so at a time.
  *
  * Invariants: a decision as of a moment is made only after the readers of all processes have read
  * everything that `attempts` contained at that moment, and is stored and acted on a moment later or
@@ -207,11 +207,11 @@ export class Alerts {
       const world = await this.#worldAt(database, await troubled(database), moment.at);
       return isHistoryRead ? { ...world, over: await this.#overOf(database, world) } : world;
     });
-    const { about } = decide(seen);
-    if (about.length === 0) return seen.health.size;
+    const { destinationIds } = decide(seen);
+    if (destinationIds.length === 0) return seen.health.size;
     const { raised, switchOff } = await history.ask((database) =>
       database.transaction((queries) =>
-        this.#conclude(queries, about, { ...moment, over: seen.over, isHistoryRead }),
+        this.#conclude(queries, destinationIds, { ...moment, over: seen.over, isHistoryRead }),
       ),
     );
     for (const { id, destination, kind } of raised) {

@@ -37,7 +37,7 @@ import { type Notice } from './notice';
 export type Trouble = Pick<Notice, 'kind' | 'destination' | 'name' | 'since' | 'error'> &
   Partial<Notice> & {
     /** the open notice about it; absent: none */
-    told?: Notice;
+    openNotice?: Notice;
     /** it is too early for an alert */
     isEarly?: boolean;
   };
@@ -84,13 +84,13 @@ export function judge(world: World): Judgement {
   const found: Judgement = { troubles: [], health: new Map(), switchOff: [] };
   for (const id of new Set([...health.keys(), ...noticesOf.keys()])) {
     const before = health.get(id);
-    const about = {
+    const judged = {
       id,
       world,
       destination: destinations.get(id),
       notices: noticesOf.get(id) ?? [],
     };
-    const { troubles, after, switchOff } = judgeHealth(before ?? unknownHealth(), about);
+    const { troubles, after, switchOff } = judgeHealth(before ?? unknownHealth(), judged);
     found.troubles.push(...troubles);
     if (switchOff) found.switchOff.push(id);
     if (before && JSON.stringify(before) !== JSON.stringify(after)) found.health.set(id, after);
@@ -117,7 +117,7 @@ function isOpen({ endedAt }: Notice): boolean {
   return endedAt === null;
 }
 
-interface About {
+interface JudgedDestination {
   id: string;
   /** undefined: deleted */
   destination: Destination | undefined;
@@ -135,24 +135,24 @@ const LEAST_FAILURES = 2;
 
 function judgeHealth(
   before: Health,
-  about: About,
+  judged: JudgedDestination,
 ): { troubles: Trouble[]; after: Health; switchOff: boolean } {
-  const { id, destination, world } = about;
+  const { id, destination, world } = judged;
   const after = { ...before };
   let troubles: Trouble[];
   if (destination?.enabled) {
     // A cancellation ends a wait without evidence.
     if (world.counts?.get(id)?.waiting === 0) delete after.blocked;
-    troubles = failing(after, about);
+    troubles = failing(after, judged);
     after.switchingOff = reasonToSwitchOff(after, destination, world);
   } else {
-    troubles = switchedOff(before, about);
+    troubles = switchedOff(before, judged);
     // Failures count from the beginning once somebody switches it on again.
     Object.assign(after, { failures: [], awaitedUntil: 0, switchingOff: null });
     delete after.blocked;
     if (!destination) Object.assign(after, { dead: null, partly: null });
   }
-  troubles.push(...COUNTED_KINDS.flatMap((kind) => counted(kind, after, about)));
+  troubles.push(...COUNTED_KINDS.flatMap((kind) => counted(kind, after, judged)));
   return {
     troubles,
     after,
@@ -160,24 +160,31 @@ function judgeHealth(
   };
 }
 
-function failing(health: Health, about: About): Trouble[] {
-  const { settings, nowMs } = about.world;
-  const told = about.notices.find((notice) => notice.kind === 'failing' && isOpen(notice));
+function failing(health: Health, judged: JudgedDestination): Trouble[] {
+  const { settings, nowMs } = judged.world;
+  const openNotice = judged.notices.find((notice) => notice.kind === 'failing' && isOpen(notice));
   const { successAt } = health;
-  const isOver = told !== undefined && successAt !== null && successAt > told.since;
+  const isOver = openNotice !== undefined && successAt !== null && successAt > openNotice.since;
   const outage = shownBy(health, nowMs);
   const lack = lackOfSuccess([outage, shownBy(health.blocked, nowMs)]);
   const isEarly = lack === undefined || lack.ms < settings.failingForMs;
   const troubles: Trouble[] = [];
-  if (told) {
+  if (openNotice) {
     const endedAt = isOver ? successAt : null;
-    const failures = Math.max(outage?.count ?? 0, told.failures);
-    troubles.push({ ...told, ...said(health, about), failures, told, isEarly, endedAt });
+    const failures = Math.max(outage?.count ?? 0, openNotice.failures);
+    troubles.push({
+      ...openNotice,
+      ...said(health, judged),
+      failures,
+      openNotice,
+      isEarly,
+      endedAt,
+    });
   }
-  if (lack && (!told || isOver) && (!isEarly || lack.ms >= SHOWN_AFTER_MS)) {
+  if (lack && (!openNotice || isOver) && (!isEarly || lack.ms >= SHOWN_AFTER_MS)) {
     const failures = outage?.count ?? 0;
     troubles.push({
-      ...said(health, about),
+      ...said(health, judged),
       kind: 'failing',
       since: lack.since,
       failures,
@@ -222,11 +229,11 @@ function reasonToSwitchOff(
 }
 
 /** Returns the trouble of a destination that Waypost has switched off itself. */
-function switchedOff(health: Health, about: About): Trouble[] {
+function switchedOff(health: Health, judged: JudgedDestination): Trouble[] {
   // A person may have switched it off before Waypost did.
-  if (!health.switchingOff || !about.destination?.switchedOff) return [];
-  const endedAt = about.world.nowMs;
-  return [{ ...said(health, about), kind: 'switched_off', ...health.switchingOff, endedAt }];
+  if (!health.switchingOff || !judged.destination?.switchedOff) return [];
+  const endedAt = judged.world.nowMs;
+  return [{ ...said(health, judged), kind: 'switched_off', ...health.switchingOff, endedAt }];
 }
 
 /** Kinds whose trouble lasts while the history has deliveries that it is about. */
@@ -241,8 +248,12 @@ const COUNTED = {
  * Reports dead letters, or deliveries that reached only some URLs, once in `deadLettersEvery`,
  * without those that were replayed before it was time.
  */
-function counted(kind: (typeof COUNTED_KINDS)[number], health: Health, about: About): Trouble[] {
-  const { id, destination, notices, world } = about;
+function counted(
+  kind: (typeof COUNTED_KINDS)[number],
+  health: Health,
+  judged: JudgedDestination,
+): Trouble[] {
+  const { id, destination, notices, world } = judged;
   const { unreported, left, number } = COUNTED[kind];
   const found = health[unreported];
   const own = notices.filter((notice) => notice.kind === kind);
@@ -251,16 +262,16 @@ function counted(kind: (typeof COUNTED_KINDS)[number], health: Health, about: Ab
     const { count, ...since } = found;
     const stillThere = Math.min(count, world.counts?.get(id)?.[left] ?? Infinity);
     if (stillThere > 0) {
-      return [{ ...said(health, about), ...since, kind, [number]: stillThere }];
+      return [{ ...said(health, judged), ...since, kind, [number]: stillThere }];
     }
   }
   return own
-    .filter((told) => isOpen(told) && destination && !world.over?.has(told.id))
-    .map((told) => ({ ...told, told }));
+    .filter((openNotice) => isOpen(openNotice) && destination && !world.over?.has(openNotice.id))
+    .map((openNotice) => ({ ...openNotice, openNotice }));
 }
 
 /** What every trouble of the health of a destination says. */
-function said({ error }: Health, { id, destination }: About) {
+function said({ error }: Health, { id, destination }: JudgedDestination) {
   const { webhooks = [], name = '' } = destination ?? {};
   // The URL that failed last, if it is known.
   const webhook = webhooks.find((each) => each.id === error?.url) ?? webhooks[0];
@@ -290,13 +301,13 @@ function expiring(
   return ends.flatMap(({ origin, what, at }) => {
     const isFirst = !seen.has(origin);
     seen.add(origin);
-    const told = open.find(
+    const openNotice = open.find(
       (notice) =>
         notice.kind === 'certificate_expiring' &&
         notice.origin === origin &&
         notice.expiresAt === at,
     );
-    if (told) return [{ ...told, told }];
+    if (openNotice) return [{ ...openNotice, openNotice }];
     const begun: Trouble = {
       kind: 'certificate_expiring',
       destination: id,
@@ -374,8 +385,8 @@ function costly(
 ): Trouble[] {
   if (!event || filter === undefined || nowMs - Date.parse(event.at) > FILTER_QUIET_MS) return [];
   if (filterDigest(filter) !== event.filter) return [];
-  const told = open.find(({ kind }) => kind === 'filter_costly');
-  if (told) return [{ ...told, told }];
+  const openNotice = open.find(({ kind }) => kind === 'filter_costly');
+  if (openNotice) return [{ ...openNotice, openNotice }];
   const { units, limit } = event;
   const whole = `${String(Math.round(limit))} units of work that one message may take`;
   const error =
@@ -400,7 +411,7 @@ function disabledBy({ id, name, webhooks }: Destination, open: readonly Notice[]
     if (!disabled || disabled.reason === 'user') return [];
     const since = Date.parse(disabled.at);
     const error = `${origin}: ${DISABLED_BY[disabled.reason]}`;
-    const told = open.find((notice) => notice.webhook === webhook && notice.since === since);
+    const openNotice = open.find((notice) => notice.webhook === webhook && notice.since === since);
     const trouble: Trouble = {
       kind: 'webhook_disabled',
       destination: id,
@@ -409,19 +420,19 @@ function disabledBy({ id, name, webhooks }: Destination, open: readonly Notice[]
       error,
       origin,
       webhook,
-      ...defined({ told }),
+      ...defined({ openNotice }),
     };
     return [trouble];
   });
 }
 
 function full({ fullProfiles, nowMs }: World, open: readonly Notice[]): Trouble[] {
-  const told = open.find(({ kind }) => kind === 'profile_full');
-  if (told) return fullProfiles === 0 ? [] : [{ ...told, told }];
+  const openNotice = open.find(({ kind }) => kind === 'profile_full');
+  if (openNotice) return fullProfiles === 0 ? [] : [{ ...openNotice, openNotice }];
   if (fullProfiles === undefined || fullProfiles === 0) return [];
   const error =
     'some events and traits of these users are not stored, because their profiles have ' +
     'reached the size limit';
-  const about = { destination: '', name: 'Profiles', since: nowMs, error };
-  return [{ kind: 'profile_full', ...about, fullProfiles }];
+  const common = { destination: '', name: 'Profiles', since: nowMs, error };
+  return [{ kind: 'profile_full', ...common, fullProfiles }];
 }

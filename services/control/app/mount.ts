@@ -18,7 +18,7 @@ import { type Identity } from '../http/identity';
 import { etag } from '../http/entry-patch';
 import { readJson, parseQuery } from '../http/validate';
 import { methodNotAllowed, noSuchPath, Problem } from '../http/problem';
-import { TokenPlaces } from '../http/places';
+import { TokenSlots } from '../http/slots';
 
 /**
  * Finds the operation of a request by its path. A path has one spelling: same case, no
@@ -109,7 +109,7 @@ function unescaped(path: string): string {
  */
 
 export function mount(handlers: Handlers, access: Access, deps: AuditDeps): RequestHandler {
-  const reads = new TokenPlaces(READS);
+  const reads = new TokenSlots(READS);
   return async (req, res, next) => {
     const found = findPath(req.url);
     if (!found) {

@@ -15,7 +15,7 @@ import { newId } from '../config/config-entries';
  */
 
 /** The start of a page: after a user of a partition, or at the first user. */
-export interface Place {
+export interface MemberPosition {
   partition: number;
   after?: string;
 }
@@ -23,14 +23,14 @@ export interface Place {
 export interface MemberPage {
   members: Member[];
   /** undefined after the last page */
-  next: Place | undefined;
+  next: MemberPosition | undefined;
 }
 
 export interface PageOptions {
   /** id of the audience or computed trait */
   definition: string;
   limit: number;
-  from: Place;
+  from: MemberPosition;
   /**
    * known number of members by partition; it determines how many partitions are queried together
    */
@@ -51,21 +51,23 @@ export class MemberPages {
     const partitions = await this.asking.partitions();
     const until = performance.now() + this.withinMs;
     const members: Member[] = [];
-    let place: Place | undefined = from;
-    while (place && members.length < limit && performance.now() < until) {
+    let position: MemberPosition | undefined = from;
+    while (position && members.length < limit && performance.now() < until) {
       const wanted = limit - members.length;
-      const asked = placesToAsk(place, { partitions, wanted, expected });
+      const asked = positionsToAsk(position, { partitions, wanted, expected });
       if (asked.length === 0) return { members, next: undefined };
-      const { answers, heard } = await this.#answers(
+      const { answers, isAcknowledged } = await this.#answers(
         { definition, limit: wanted, partitions: asked },
         until,
       );
       const part = joined(asked, answers, { wanted, partitions });
       members.push(...part.members);
-      if (members.length === 0 && part.next === asked[0]) throw silent(heard, place.partition);
-      place = part.next;
+      if (members.length === 0 && part.next === asked[0]) {
+        throw silent(isAcknowledged, position.partition);
+      }
+      position = part.next;
     }
-    return { members, next: place };
+    return { members, next: position };
   }
 
   /**
@@ -75,13 +77,13 @@ export class MemberPages {
     const count = await this.asking.partitions();
     const partitions = Array.from({ length: count }, (_, partition) => ({ partition }));
     const until = performance.now() + this.withinMs;
-    const { answers, heard } = await this.#answers(
+    const { answers, isAcknowledged } = await this.#answers(
       { definition, limit: 1, partitions, user },
       until,
     );
     const found = [...answers.values()].flatMap(({ members }) => members).at(0);
     const missing = partitions.find(({ partition }) => !answers.has(partition));
-    if (!found && missing) throw silent(heard, missing.partition);
+    if (!found && missing) throw silent(isAcknowledged, missing.partition);
     return found;
   }
 
@@ -93,12 +95,12 @@ export class MemberPages {
     const now = this.now();
     const id = newId('qst', now);
     const answers = new Map<number, MembersResult>();
-    let heard = false;
+    let isAcknowledged = false;
     let settle: () => void = () => undefined;
     const settled = new Promise<void>((resolve) => (settle = resolve));
     const timer = setTimeout(settle, waitMs);
     const hear = (answer: ProfileResult) => {
-      heard = true;
+      isAcknowledged = true;
       if (answer.kind !== 'members') return;
       // For a partition that has just moved, two processes may answer; both are right.
       if (!answers.has(answer.partition)) answers.set(answer.partition, answer);
@@ -118,48 +120,48 @@ export class MemberPages {
         nowMs: this.now().getTime(),
       });
     }
-    return { answers, heard };
+    return { answers, isAcknowledged };
   }
 }
 
 /** Returns the partitions that should fill the page, so that they are queried together. */
-export function placesToAsk(
-  from: Place,
+export function positionsToAsk(
+  from: MemberPosition,
   {
     partitions,
     wanted,
     expected,
   }: { partitions: number; wanted: number; expected: ReadonlyMap<number, number> },
-): Place[] {
-  const places: Place[] = from.partition < partitions ? [from] : [];
+): MemberPosition[] {
+  const positions: MemberPosition[] = from.partition < partitions ? [from] : [];
   let known = from.after === undefined ? (expected.get(from.partition) ?? 0) : 0;
   for (let partition = from.partition + 1; partition < partitions && known < wanted; partition++) {
-    places.push({ partition });
+    positions.push({ partition });
     known += expected.get(partition) ?? 0;
   }
-  return places;
+  return positions;
 }
 
 /**
  * Joins the members in order, up to the first partition without an answer or the end of the page.
  */
 function joined(
-  asked: readonly Place[],
+  asked: readonly MemberPosition[],
   answers: ReadonlyMap<number, MembersResult>,
   { wanted, partitions }: { wanted: number; partitions: number },
 ): MemberPage {
   const members: Member[] = [];
-  for (const place of asked) {
-    const answer = answers.get(place.partition);
-    if (!answer || members.length >= wanted) return { members, next: place };
+  for (const position of asked) {
+    const answer = answers.get(position.partition);
+    if (!answer || members.length >= wanted) return { members, next: position };
     const taken = answer.members.slice(0, wanted - members.length);
     members.push(...taken);
-    const last = taken.at(-1)?.userId ?? place.after;
+    const last = taken.at(-1)?.userId ?? position.after;
     if (!answer.end || taken.length < answer.members.length) {
       return {
         members,
         next: {
-          partition: place.partition,
+          partition: position.partition,
           ...defined({ after: last }),
         },
       };
@@ -169,8 +171,8 @@ function joined(
   return { members, next: behind < partitions ? { partition: behind } : undefined };
 }
 
-function silent(heard: boolean, partition: number): Problem {
-  if (!heard) return nobodyThere();
+function silent(isAcknowledged: boolean, partition: number): Problem {
+  if (!isAcknowledged) return nobodyThere();
   const detail =
     `No audiences process owns partition ${partition} of profiles at the moment. Try again ` +
     'shortly';

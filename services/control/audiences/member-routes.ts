@@ -6,7 +6,7 @@ import { type MemberPages } from './member-pages';
 import { type ProfileStatus } from './status';
 import { type At, type ConfigEntries, newId } from '../config/config-entries';
 import { type Call, type HandlersOf } from '../http/handlers';
-import { type Place } from './member-pages';
+import { type MemberPosition } from './member-pages';
 import {
   ACCEPTED_AT_HEADER,
   type Member,
@@ -235,7 +235,7 @@ export function showMembers({ entries, members, profiles }: MemberDeps, kind: De
     const asked = {
       definition,
       limit,
-      from: placeOf(after),
+      from: positionOf(after),
       expected: profiles.membersOf(definition),
     };
     const page = await members.page(asked);
@@ -244,7 +244,7 @@ export function showMembers({ entries, members, profiles }: MemberDeps, kind: De
 }
 
 /** @throws Problem `invalid_fields` */
-function placeOf(cursor: string | undefined): Place {
+function positionOf(cursor: string | undefined): MemberPosition {
   const at = decodeAnyCursor(cursor);
   if (!at) return { partition: 0 };
   return at.id === FIRST
@@ -252,7 +252,7 @@ function placeOf(cursor: string | undefined): Place {
     : { partition: at.at, after: at.id.slice(BEHIND.length) };
 }
 
-function nextOf({ partition, after }: Place): string {
+function nextOf({ partition, after }: MemberPosition): string {
   return encodeCursor({ at: partition, id: after === undefined ? FIRST : BEHIND + after });
 }
 

@@ -20,14 +20,14 @@ import { defined } from '../../../shared/collections/defined';
 export type DefinitionKind = 'audience' | 'computed_trait';
 
 /** The configuration that a body is validated against. */
-interface Known {
+interface KnownConfig {
   sourceExists(id: string): boolean;
   destinationExists(id: string): boolean;
   /** returns the name of another definition with this key, or undefined */
   keyTaken(key: string, id: string): string | undefined;
 }
 
-export interface Making extends Known {
+export interface Making extends KnownConfig {
   id: string;
   /** id of the source that will send its calls */
   source: string;

@@ -7,7 +7,7 @@ import {
 /** Estimates the size of an audience from samples. Pure. */
 
 /** The sample of one partition. */
-export type Known = Pick<PreviewResult, 'profiles' | 'known' | 'members' | 'unsure'>;
+export type PartitionSample = Pick<PreviewResult, 'profiles' | 'known' | 'members' | 'unsure'>;
 
 export interface Estimate {
   members: number;
@@ -26,8 +26,8 @@ const DEVIATIONS = 1.96;
  * may have members although a sample has none.
  * @param partitions number of partitions; those not in `given` have no sample
  */
-export function estimate(given: readonly Known[], partitions: number): Estimate {
-  const sum = (read: (each: Known) => number) => sumOf(given, read);
+export function estimate(given: readonly PartitionSample[], partitions: number): Estimate {
+  const sum = (read: (each: PartitionSample) => number) => sumOf(given, read);
   const counted = sum(({ members }) => members);
   const whole =
     given.length === partitions && given.every(({ known, profiles }) => known >= profiles);
@@ -41,7 +41,7 @@ export function estimate(given: readonly Known[], partitions: number): Estimate 
   const covered = sumOf(looked, ({ profiles: there }) => there);
   if (covered === 0) return { members: 0, plusMinus: Math.ceil(profiles), exact: false };
   const scale = profiles / covered;
-  const over = (read: (each: Known) => number) => sumOf(looked, read);
+  const over = (read: (each: PartitionSample) => number) => sumOf(looked, read);
   const members = scale * over((each) => (each.profiles * each.members) / each.known);
   const unsure = scale * over((each) => (each.profiles * each.unsure) / each.known);
   const all = {
@@ -60,7 +60,7 @@ export function estimate(given: readonly Known[], partitions: number): Estimate 
 }
 
 /** Returns the variance of the number of members in a stratum. */
-function varianceOf({ profiles, known, members }: Known): number {
+function varianceOf({ profiles, known, members }: PartitionSample): number {
   const share = (members + 2) / (known + 4);
   const left = Math.max(0, 1 - known / Math.max(1, profiles));
   return (profiles ** 2 * left * share * (1 - share)) / (known + 4);
@@ -80,26 +80,26 @@ export function sumOf<T>(all: readonly T[], read: (each: T) => number): number {
  */
 export interface PreviewProgress {
   /** a process has read the query */
-  heard: boolean;
+  isAcknowledged: boolean;
   /** why the preview cannot complete */
   refused?: string;
   answers: ReadonlyMap<number, PreviewResult>;
 }
 
-export const NO_PROGRESS: PreviewProgress = { heard: false, answers: new Map() };
+export const NO_PROGRESS: PreviewProgress = { isAcknowledged: false, answers: new Map() };
 
 /** @returns the same object if the result adds nothing */
-export function hear(progress: PreviewProgress, answer: ProfileResult): PreviewProgress {
+export function withAnswer(progress: PreviewProgress, answer: ProfileResult): PreviewProgress {
   switch (answer.kind) {
     case 'heard':
-      return { ...progress, heard: true };
+      return { ...progress, isAcknowledged: true };
     case 'refused':
-      return { ...progress, heard: true, refused: answer.reason };
+      return { ...progress, isAcknowledged: true, refused: answer.reason };
     case 'preview':
       if (progress.answers.get(answer.partition)?.state === 'done') return progress;
       return {
         ...progress,
-        heard: true,
+        isAcknowledged: true,
         answers: new Map(progress.answers).set(answer.partition, answer),
       };
     case 'members':

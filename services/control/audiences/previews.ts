@@ -8,7 +8,7 @@ import { newId } from '../config/config-entries';
 import {
   figuresOf,
   hasFigures,
-  hear,
+  withAnswer,
   isDone,
   type PreviewFigures,
   type PreviewProgress,
@@ -23,11 +23,11 @@ import {
 /** Also covers a preview that first has to read a week of messages. */
 const LIFETIME_MS = 15 * 60_000;
 /** A console page that is closed does not cancel its preview. */
-const UNLOOKED_MS = 60_000;
+const UNPOLLED_MS = 60_000;
 /** Most conditions are counted within this time, so that the console need not ask again. */
 const FIRST_FIGURES_MS = 1_000;
 /** A process answers immediately; this allows for a busy one. */
-const HEARD_MS = 3_000;
+const ACKNOWLEDGED_MS = 3_000;
 const SWEEP_EVERY_MS = 5_000;
 /** Enough for a few people at work. A new one replaces the oldest. */
 const MAX_PREVIEWS = 100;
@@ -47,7 +47,7 @@ interface Preview {
   progress: PreviewProgress;
   /** no further results are accepted */
   over: boolean;
-  lookedAt: number;
+  polledAt: number;
   /** wakes the caller that waits for first figures */
   changed: () => void;
 }
@@ -87,14 +87,14 @@ export class Previews {
       partitions,
       progress: NO_PROGRESS,
       over: false,
-      lookedAt: now.getTime(),
+      polledAt: now.getTime(),
       changed: () => undefined,
     };
     this.#replaceOldest(token);
     this.#keep(id, preview);
     try {
       await this.asking.ask(question, (answer) => {
-        preview.progress = hear(preview.progress, answer);
+        preview.progress = withAnswer(preview.progress, answer);
         if (isDone(preview.progress, partitions) || preview.progress.refused !== undefined) {
           this.#end(preview);
         }
@@ -105,7 +105,7 @@ export class Previews {
       throw error;
     }
     await this.#first(preview);
-    if (preview.progress.heard) return this.#viewOf(preview);
+    if (preview.progress.isAcknowledged) return this.#viewOf(preview);
     this.end(id);
     throw nobodyThere();
   }
@@ -115,7 +115,7 @@ export class Previews {
     if (!preview) {
       throw new Problem('not_found', `Unknown preview ${quoted(id)}. It may have expired`);
     }
-    preview.lookedAt = this.now().getTime();
+    preview.polledAt = this.now().getTime();
     return this.#viewOf(preview);
   }
 
@@ -130,7 +130,7 @@ export class Previews {
     const nowMs = this.now().getTime();
     for (const [id, preview] of this.#previews) {
       if (preview.question.expiresAt <= nowMs) this.#forget(id);
-      else if (!preview.over && nowMs - preview.lookedAt > UNLOOKED_MS) this.#forget(id);
+      else if (!preview.over && nowMs - preview.polledAt > UNPOLLED_MS) this.#forget(id);
     }
   }
 
@@ -152,7 +152,7 @@ export class Previews {
     const [oldest] = running;
     if (!oldest || running.length < MAX_RUNNING_OF_ONE) return;
     const refused = 'A newer preview of the same token took its place. Request it again';
-    oldest.progress = { ...oldest.progress, heard: true, refused };
+    oldest.progress = { ...oldest.progress, isAcknowledged: true, refused };
     this.#end(oldest);
     oldest.changed();
   }
@@ -172,7 +172,10 @@ export class Previews {
     this.asking.end(preview.question.id, { withdraw: true, nowMs: this.now().getTime() });
   }
 
-  /** Waits for figures up to `FIRST_FIGURES_MS`, or up to `HEARD_MS` for any sign of a process. */
+  /**
+   * Waits for figures up to `FIRST_FIGURES_MS`, or up to `ACKNOWLEDGED_MS` for any sign of a
+   * process.
+   */
   async #first(preview: Preview): Promise<void> {
     const wait = (ms: number, enough: () => boolean) =>
       withTimeout(
@@ -183,8 +186,8 @@ export class Previews {
         }),
       );
     await wait(FIRST_FIGURES_MS, () => preview.over || hasFigures(preview.progress));
-    if (!preview.progress.heard) {
-      await wait(HEARD_MS - FIRST_FIGURES_MS, () => preview.progress.heard);
+    if (!preview.progress.isAcknowledged) {
+      await wait(ACKNOWLEDGED_MS - FIRST_FIGURES_MS, () => preview.progress.isAcknowledged);
     }
     preview.changed = () => undefined;
   }

@@ -118,13 +118,13 @@ const LIMITS: BufferLimits = { perSource: 500, bytes: 32 * 1024 * 1024, total: 2
 /** Memory of an entry in addition to its value. */
 const OVERHEAD_BYTES = 300;
 
-interface Kept {
+interface KeptEvents {
   entries: Entry[];
   bytes: number;
 }
 
 export class EventBuffer {
-  readonly #bySource = new Map<string, Kept>();
+  readonly #bySource = new Map<string, KeptEvents>();
   #order = 0;
   #bytes = 0;
   #count = 0;
@@ -224,7 +224,7 @@ export class EventBuffer {
   }
 
   #giveWay(): void {
-    let largest: Kept | undefined;
+    let largest: KeptEvents | undefined;
     for (const kept of this.#bySource.values()) {
       if (kept.bytes > (largest?.bytes ?? 0)) largest = kept;
     }
@@ -239,12 +239,12 @@ export class EventBuffer {
     }
   }
 
-  #shorten(kept: Kept, length: number): void {
+  #shorten(kept: KeptEvents, length: number): void {
     const gone = kept.entries.splice(0, kept.entries.length - length);
     for (const entry of gone) this.#account(kept, -1, -cost(entry));
   }
 
-  #account(kept: Kept, count: number, bytes: number): void {
+  #account(kept: KeptEvents, count: number, bytes: number): void {
     kept.bytes += bytes;
     this.#bytes += bytes;
     this.#count += count;

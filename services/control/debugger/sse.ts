@@ -230,11 +230,11 @@ export class EventStreams {
   }
 
   #write(reader: Reader, text: string): void {
-    this.#tellSkipped(reader);
+    this.#reportSkipped(reader);
     this.#send(reader, text);
   }
 
-  #tellSkipped(reader: Reader): void {
+  #reportSkipped(reader: Reader): void {
     const { skipped: count } = reader;
     if (count === 0) return;
     reader.skipped = 0;
@@ -264,7 +264,7 @@ export class EventStreams {
     for (const reader of this.#readers()) {
       this.#giveMissed(reader);
       // No event may follow for long.
-      if (reader.missed.length === 0 && reader.fullSince === undefined) this.#tellSkipped(reader);
+      if (reader.missed.length === 0 && reader.fullSince === undefined) this.#reportSkipped(reader);
     }
     if (this.#owners.size === 0) this.#stopTimers();
   }

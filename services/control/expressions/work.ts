@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sleep } from '../../../shared/runtime/async';
 import { cpuMs } from '../../../shared/runtime/cpu-clock';
 import { type BucketRate, TokenBuckets } from '../../../shared/runtime/load-limits';
-import { TokenPlaces } from '../http/places';
+import { TokenSlots } from '../http/slots';
 import { Problem } from '../http/problem';
 
 /**
@@ -45,7 +45,7 @@ const CLOCKS: WorkClocks = { cpu: cpuMs, now: () => performance.now(), wait: sle
 
 export class ExpressionWork {
   readonly #shares = new TokenBuckets(MAX_TOKENS);
-  readonly #places = new TokenPlaces(IN_TURN);
+  readonly #slots = new TokenSlots(IN_TURN);
 
   constructor(private readonly clocks: WorkClocks = CLOCKS) {}
 
@@ -54,7 +54,7 @@ export class ExpressionWork {
    * @throws Problem `rate_limited` if too many wait; `too_much_work` if `use` exceeds its budget
    */
   inTurn<T>(token: string, use: (work: RequestWork) => T | Promise<T>): Promise<T> {
-    return this.#places.use(token, async () => {
+    return this.#slots.use(token, async () => {
       const { cpu, now, wait } = this.clocks;
       const waitMs = this.#shares.waitMs(token, TOKEN_RATE, now());
       if (waitMs > 0) await wait(waitMs);

@@ -38,12 +38,12 @@ export async function openPostgres(url: string): Promise<Database> {
       const client = await transactions.connect();
       // A checked-out client has no error listener, and an unhandled error would end the process.
       // The query rejects anyway.
-      const heard = () => undefined;
-      client.on('error', heard);
+      const ignore = () => undefined;
+      client.on('error', ignore);
       try {
         return await inTransaction(client, work);
       } finally {
-        client.off('error', heard);
+        client.off('error', ignore);
         client.release();
       }
     },

@@ -269,7 +269,7 @@ export function openDeliveries(
 }
 
 /** Deliveries of one destination. */
-export interface Found {
+export interface DeliveryTotal {
   count: number;
   /** when the oldest was accepted, ms since 1970; null: there is none */
   oldestAt: number | null;
@@ -279,7 +279,7 @@ async function deliveriesOf(
   { query }: Queries,
   where: string,
   [destination, ...params]: [string, ...Param[]],
-): Promise<Found> {
+): Promise<DeliveryTotal> {
   const [row] = await query<{ count: number; oldest: number | null }>(
     `select count(*)::bigint as count, min(accepted_at) as oldest from waypost.deliveries
      where destination = $1 and not test and ${where}`,
@@ -288,12 +288,16 @@ async function deliveriesOf(
   return { count: row?.count ?? 0, oldestAt: row?.oldest ?? null };
 }
 
-export function openOf(queries: Queries, destination: string): Promise<Found> {
+export function openOf(queries: Queries, destination: string): Promise<DeliveryTotal> {
   return deliveriesOf(queries, IS_OPEN, [destination]);
 }
 
 /** Finds those that were given up since a time, and not replayed since. */
-export function deadOf(queries: Queries, destination: string, sinceMs: number): Promise<Found> {
+export function deadOf(
+  queries: Queries,
+  destination: string,
+  sinceMs: number,
+): Promise<DeliveryTotal> {
   const where = `status = 'dead' and settled_at >= $2::bigint`;
   return deliveriesOf(queries, where, [destination, sinceMs]);
 }
@@ -309,13 +313,17 @@ export function lostToDisabled(
   queries: Queries,
   destination: string,
   sinceMs: number,
-): Promise<Found> {
+): Promise<DeliveryTotal> {
   const where = `status = 'dead' and reason = 'url_disabled' and settled_at >= $2::bigint`;
   return deliveriesOf(queries, where, [destination, sinceMs - LATE_MS]);
 }
 
 /** Finds those that some URL lacks, settled since a time or shortly before. */
-export function partlyOf(queries: Queries, destination: string, sinceMs: number): Promise<Found> {
+export function partlyOf(
+  queries: Queries,
+  destination: string,
+  sinceMs: number,
+): Promise<DeliveryTotal> {
   const where = `status = 'partly_delivered' and settled_at >= $2::bigint`;
   return deliveriesOf(queries, where, [destination, sinceMs - LATE_MS]);
 }

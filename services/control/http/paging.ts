@@ -35,7 +35,7 @@ export function pageOfEntries<T extends Identified, V>(
   view: (entry: T) => V,
   isShown: (entry: T) => boolean = () => true,
 ): Page<V> {
-  if (after !== undefined && placeIn(after)) throw cursorOfOtherSort();
+  if (after !== undefined && positionIn(after)) throw cursorOfOtherSort();
   const sorted = sortedById(entries);
   const found: T[] = [];
   for (
@@ -92,13 +92,13 @@ export function pageOfSorted<T extends Identified, V>(
   { valueOf, view }: { valueOf: (entry: T) => string | number; view: (entry: T) => V },
 ): Page<V> {
   const turn = sort.startsWith('-') ? -1 : 1;
-  const compare = (a: Place, b: Place) =>
+  const compare = (a: SortedPosition, b: SortedPosition) =>
     turn * (compareValues(a.value, b.value) || Number(a.id > b.id) - Number(a.id < b.id));
-  const places = entries.map((entry) => ({ entry, value: valueOf(entry), id: entry.data.id }));
-  const last = after === undefined ? undefined : decodePlace(after, sort);
-  const found = last ? places.filter((place) => compare(place, last) > 0) : places;
+  const positions = entries.map((entry) => ({ entry, value: valueOf(entry), id: entry.data.id }));
+  const last = after === undefined ? undefined : decodePosition(after, sort);
+  const found = last ? positions.filter((position) => compare(position, last) > 0) : positions;
   const page = pageOf(firstSorted(found, limit + 1, compare), limit, {
-    nextOf: ({ value, id }) => encodePlace(sort, { value, id }),
+    nextOf: ({ value, id }) => encodePosition(sort, { value, id }),
     view: ({ entry }) => view(entry),
   });
   return {
@@ -132,8 +132,8 @@ export function firstSorted<T>(
   return first;
 }
 
-/** The place of an entry in a sorted list. */
-interface Place {
+/** The position of an entry in a sorted list. */
+interface SortedPosition {
   value: string | number;
   id: string;
 }
@@ -144,20 +144,20 @@ function compareValues(a: string | number, b: string | number): number {
     : NAMES.compare(String(a), String(b));
 }
 
-function encodePlace(sort: string, { value, id }: Place): string {
+function encodePosition(sort: string, { value, id }: SortedPosition): string {
   return Buffer.from(JSON.stringify([sort, value, id])).toString('base64url');
 }
 
 /** @throws Problem `invalid_fields` */
-function decodePlace(after: string, sort: string): Place {
-  const found = placeIn(after);
+function decodePosition(after: string, sort: string): SortedPosition {
+  const found = positionIn(after);
   if (!found) throw badCursor();
   if (found.sort !== sort) throw cursorOfOtherSort();
   return found;
 }
 
 /** Returns undefined if it is no cursor of a sorted list. */
-function placeIn(after: string): (Place & { sort: string }) | undefined {
+function positionIn(after: string): (SortedPosition & { sort: string }) | undefined {
   try {
     const [sort, value, id] = JSON.parse(Buffer.from(after, 'base64url').toString()) as unknown[];
     const isValue = typeof value === 'string' || typeof value === 'number';

@@ -2,7 +2,7 @@ import { Problem } from './problem';
 
 /** Bounds how many requests work at the same time: all share one thread and one database. */
 
-export interface PlaceLimits {
+export interface SlotLimits {
   atOnce: number;
   /** more are refused; absent: any number waits */
   mostWaiting?: number;
@@ -12,22 +12,22 @@ export interface PlaceLimits {
 
 const RETRY_AFTER_S = 5;
 
-/** Who comes when all places are taken waits. The first to wait is the next. */
-export class Places {
+/** Who comes when all slots are taken waits. The first to wait is the next. */
+export class Slots {
   #taken = 0;
-  /** each takes a place that another request left */
+  /** each takes a slot that another request left */
   readonly #waiting = new Set<() => void>();
 
-  constructor(private readonly limits: PlaceLimits) {}
+  constructor(private readonly limits: SlotLimits) {}
 
   get isUnused(): boolean {
     return this.#taken === 0;
   }
 
   /**
-   * Works as soon as a place is free.
+   * Works as soon as a slot is free.
    * @param patience ends the wait
-   * @throws Problem `rate_limited` if too many wait, or the wait ended without a place
+   * @throws Problem `rate_limited` if too many wait, or the wait ended without a slot
    */
   async use<T>(work: () => T | Promise<T>, patience?: AbortSignal): Promise<T> {
     if (this.#taken < this.limits.atOnce) this.#taken++;
@@ -69,21 +69,21 @@ export class Places {
   }
 }
 
-/** Places of each token: one with many requests waits for itself, and not the others for it. */
-export class TokenPlaces {
+/** Slots of each token: one with many requests waits for itself, and not the others for it. */
+export class TokenSlots {
   /** by token, while it uses them */
-  readonly #places = new Map<string, Places>();
+  readonly #slots = new Map<string, Slots>();
 
-  constructor(private readonly limits: PlaceLimits) {}
+  constructor(private readonly limits: SlotLimits) {}
 
   /** @throws Problem `rate_limited` if too many requests of this token wait */
   async use<T>(token: string, work: () => T | Promise<T>): Promise<T> {
-    const places = this.#places.get(token) ?? new Places(this.limits);
-    this.#places.set(token, places);
+    const slots = this.#slots.get(token) ?? new Slots(this.limits);
+    this.#slots.set(token, slots);
     try {
-      return await places.use(work);
+      return await slots.use(work);
     } finally {
-      if (places.isUnused) this.#places.delete(token);
+      if (slots.isUnused) this.#slots.delete(token);
     }
   }
 }

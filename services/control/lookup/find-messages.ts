@@ -38,14 +38,14 @@ export interface Cursor {
   id: string;
 }
 
-export interface Found {
+export interface FoundMessage {
   head: MessageHeaders;
   message: Message;
   appendedAt: number;
 }
 
 export interface Search {
-  found: Found[];
+  found: FoundMessage[];
   /** times that were searched, ms since 1970 */
   from: number;
   to: number;
@@ -58,7 +58,7 @@ export interface Search {
 interface Deps {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
   /** Returns whether the user of a message was deleted since. */
-  isForgotten: (found: Found) => boolean;
+  isForgotten: (found: FoundMessage) => boolean;
   nowMs: number;
   /** ms, by a clock that never jumps */
   steadyMs: () => number;
@@ -78,7 +78,7 @@ export async function findMessages(
   let upperMs = after ? after.appendedAt + 1 : nowMs;
   let upper = after ? startsOf(await kafka.ranges(MESSAGES, upperMs)) : await endsOf(kafka);
   let sliceMs = FIRST_SLICE_MS;
-  let found: Found[] = [];
+  let found: FoundMessage[] = [];
   for (;;) {
     let lower = await kafka.ranges(MESSAGES, upperMs - sliceMs);
     while (sliceMs > 1 && recordsBetween(lower, upper) > MOST_RECORDS) {
@@ -116,7 +116,7 @@ export async function findMessages(
 }
 
 /** Returns where a page begins that follows this message. */
-export function cursorOf({ head, appendedAt }: Found): Cursor {
+export function cursorOf({ head, appendedAt }: FoundMessage): Cursor {
   return { appendedAt, id: `${head.messageId} ${head.sourceId}` };
 }
 
@@ -152,7 +152,7 @@ function isAtStart(lower: readonly Range[], whole: readonly Range[]): boolean {
 }
 
 /** @throws AppError `newer_format`: a newer control process must search */
-function matchOf(record: InRecord, { message: id, user }: Sought): Found | undefined {
+function matchOf(record: InRecord, { message: id, user }: Sought): FoundMessage | undefined {
   requireKnownFormat(record, 'this control process');
   if (id !== undefined && record.headers.message !== id) return undefined;
   // Most messages need not be parsed.
@@ -164,13 +164,13 @@ function matchOf(record: InRecord, { message: id, user }: Sought): Found | undef
   return isOfUser ? { head, message, appendedAt: record.timestampMs } : undefined;
 }
 
-function isBehind(each: Found, after: Cursor | undefined): boolean {
+function isBehind(each: FoundMessage, after: Cursor | undefined): boolean {
   if (!after) return true;
   const at = cursorOf(each);
   return at.appendedAt === after.appendedAt ? at.id < after.id : at.appendedAt < after.appendedAt;
 }
 
-function newestOf(found: readonly Found[], most: number): Found[] {
+function newestOf(found: readonly FoundMessage[], most: number): FoundMessage[] {
   const sorted = found.map((each) => ({ each, at: cursorOf(each) }));
   sorted.sort(({ at: a }, { at: b }) => b.appendedAt - a.appendedAt || (a.id < b.id ? 1 : -1));
   return sorted.slice(0, most).map(({ each }) => each);

@@ -16,9 +16,9 @@ import { standing } from '../history/filter';
 import { listDeliveries } from '../history/queries';
 import { type HandlersOf } from '../http/handlers';
 import { decodeAnyCursor, encodeCursor } from '../http/paging';
-import { Places } from '../http/places';
+import { Slots } from '../http/slots';
 import { Problem } from '../http/problem';
-import { cursorOf, findMessages, type Found } from './find-messages';
+import { cursorOf, findMessages, type FoundMessage } from './find-messages';
 
 export interface LookupDeps {
   kafka: Pick<Kafka, 'read' | 'ranges'>;
@@ -38,10 +38,10 @@ const SEARCHES = {
 const WAITS_MS = 15_000;
 
 export function lookupHandlers(deps: LookupDeps): HandlersOf<'lookup'> {
-  const searches = new Places(SEARCHES);
+  const searches = new Slots(SEARCHES);
   return {
     'GET /lookup': ({ query, by }) =>
-      // Only one request of a token waits for a place, so tokens search in turn.
+      // Only one request of a token waits for a slot, so tokens search in turn.
       deps.lookups.inTurn(by.id, (work) =>
         searches.use(() => lookUp(deps, query, work), AbortSignal.timeout(WAITS_MS)),
       ),
@@ -88,7 +88,7 @@ async function lookUp(
 }
 
 function isForgotten(
-  { head, message }: Found,
+  { head, message }: FoundMessage,
   forgotten: LookupDeps['history']['forgotten'],
 ): boolean {
   const ids = () => [message.userId, message.anonymousId].filter((id) => id !== undefined);
@@ -118,7 +118,7 @@ const MOST_DESTINATIONS = 1_000;
 /** The filters of the destinations before it took all of the time. */
 const TOO_MUCH_WORK = 'too_much_work';
 
-async function becameOf(found: Found, { history, config }: LookupDeps, work: RequestWork) {
+async function becameOf(found: FoundMessage, { history, config }: LookupDeps, work: RequestWork) {
   const { messageId, sourceId, acceptedAt } = found.head;
   const filter = { message: messageId, source: sourceId };
   const { rows } = await history.ask((database) =>

@@ -15,7 +15,7 @@ import { lastOf } from '../history/tries';
  * developed. Pure.
  */
 
-interface Known {
+interface KnownCounts {
   counts: readonly DestinationCount[];
   /** counts of the last minutes */
   recent: readonly DestinationCount[];
@@ -81,7 +81,7 @@ export function shownOf(all: readonly Destination[], chosen: Chosen): Destinatio
     .map(({ each }) => each);
 }
 
-export function rowsOf(destinations: readonly Destination[], known: Known) {
+export function rowsOf(destinations: readonly Destination[], known: KnownCounts) {
   const [countsOf, recentOf] = [byDestination(known.counts), byDestination(known.recent)];
   const [openOf, circuitsOf] = [byDestination(known.open), byDestination(known.circuits)];
   const deadOf = new Map(known.dead?.map((row) => [row.destination, row]));

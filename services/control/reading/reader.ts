@@ -108,7 +108,7 @@ const UNKNOWN_TRIES = 6;
 const PART_TRIES = 2;
 
 /** The position of a partition in memory. */
-interface Place extends Position {
+interface ReadPosition extends Position {
   /** as the database has it */
   stored: Pick<Position, 'next' | 'last'>;
   /** of the log that is known to hold the last record; undefined: none is */
@@ -133,7 +133,7 @@ export type Readers = Record<
 >;
 
 export class Reader<E> {
-  readonly #places = new Map<number, Place>();
+  readonly #positions = new Map<number, ReadPosition>();
   #partitions: number[] = [];
   #partitionsAtMs = -Infinity;
   readonly #inTurn = inTurn();
@@ -174,8 +174,8 @@ export class Reader<E> {
 
   /** Age of the oldest record that this process has not written, seconds; about 0 at the end. */
   get behindSeconds(): number {
-    if (this.#places.size > 0) {
-      this.#oldestMs = Math.min(...Array.from(this.#places.values(), ({ readMs }) => readMs));
+    if (this.#positions.size > 0) {
+      this.#oldestMs = Math.min(...Array.from(this.#positions.values(), ({ readMs }) => readMs));
     }
     return Math.max(0, this.options.nowMs() - this.#oldestMs) / 1_000;
   }
@@ -221,7 +221,7 @@ export class Reader<E> {
         ahead = undefined;
         retry.reset();
         this.#trouble = undefined;
-        if (entries === 0 && this.#places.size > 0 && this.#blocked === undefined) {
+        if (entries === 0 && this.#positions.size > 0 && this.#blocked === undefined) {
           ahead = await this.#next();
         } else {
           await pause(entries < BUSY_BATCH ? this.pace.quietMs : this.pace.busyMs);
@@ -242,8 +242,8 @@ export class Reader<E> {
     const { nowMs, reads } = this.options;
     const { signal } = this.#stopping;
     const askedMs = nowMs();
-    const places = [...this.#places.values()];
-    const ats = places.map((place) => this.#at(place, bytesEach(places.length)));
+    const positions = [...this.#positions.values()];
+    const ats = positions.map((position) => this.#at(position, bytesEach(positions.length)));
     return { fetched: await reads.next(ats, signal), askedMs };
   }
 
@@ -253,7 +253,7 @@ export class Reader<E> {
       return await this.#readToEnds(ahead);
     } catch (error) {
       // A transaction may have been committed although it failed: the database knows.
-      this.#places.clear();
+      this.#positions.clear();
       if (!(error instanceof Overtaken)) throw error;
       this.options.log.debug({ reader: this.name }, 'reader.overtaken');
       return 0;
@@ -270,31 +270,31 @@ export class Reader<E> {
       const askedMs = ahead?.askedMs ?? this.options.nowMs();
       const maxBytes = bytesEach(pending.length);
       const round = await Promise.allSettled(
-        pending.map((place) => this.#read(place, maxBytes, ahead)),
+        pending.map((position) => this.#read(position, maxBytes, ahead)),
       );
       ahead = undefined;
-      const unfinished: Place[] = [];
+      const unfinished: ReadPosition[] = [];
       for (const [i, result] of round.entries()) {
-        const place = pending[i];
-        if (!place) continue;
+        const position = pending[i];
+        if (!position) continue;
         if (result.status === 'rejected') {
           // The others are read on: this one may have no leader.
           failures.push(messageOf(result.reason));
-          if (failures.length === this.#places.size) throw result.reason;
+          if (failures.length === this.#positions.size) throw result.reason;
           continue;
         }
         const { records, next, end } = result.value;
         // The log was cut: its end is another one.
-        if (next < place.next) ends.delete(place.partition);
-        if (!ends.has(place.partition) && end !== Infinity) ends.set(place.partition, end);
+        if (next < position.next) ends.delete(position.partition);
+        if (!ends.has(position.partition) && end !== Infinity) ends.set(position.partition, end);
         let newer: string | undefined;
         for (const record of records) {
           newer = this.#newerFormatOf(record);
           if (newer !== undefined) break;
           count += Math.max(1, batch.add(record));
-          place.next = record.offset + 1;
-          place.last = markAt(nameOf(record), place.last ?? undefined);
-          place.readMs = Math.max(place.readMs, record.timestampMs);
+          position.next = record.offset + 1;
+          position.last = markAt(nameOf(record), position.last ?? undefined);
+          position.readMs = Math.max(position.readMs, record.timestampMs);
           if (!batch.isFull) continue;
           await this.#yieldToOthers(batch);
           await this.#commit(batch);
@@ -304,9 +304,9 @@ export class Reader<E> {
           failures.push(newer);
           continue;
         }
-        place.next = next;
-        if (next >= end) place.readMs = Math.max(place.readMs, askedMs);
-        if (next < (ends.get(place.partition) ?? Infinity)) unfinished.push(place);
+        position.next = next;
+        if (next >= end) position.readMs = Math.max(position.readMs, askedMs);
+        if (next < (ends.get(position.partition) ?? Infinity)) unfinished.push(position);
       }
       pending = unfinished;
     }
@@ -318,17 +318,17 @@ export class Reader<E> {
     return count;
   }
 
-  /** Returns the places of the partitions that this process reads now. */
-  async #begin(): Promise<Place[]> {
+  /** Returns the positions of the partitions that this process reads now. */
+  async #begin(): Promise<ReadPosition[]> {
     const { shares, history } = this.options;
     const all = await this.#knownPartitions();
     const own = all.filter((partition) => shares.owns(partition));
     if (own.length === 0) this.#oldestMs = Infinity;
-    for (const partition of this.#places.keys()) {
-      if (!own.includes(partition)) this.#places.delete(partition);
+    for (const partition of this.#positions.keys()) {
+      if (!own.includes(partition)) this.#positions.delete(partition);
     }
-    // Another process may have read a partition since this one did, so its place is read again.
-    const lacking = own.filter((partition) => !this.#places.has(partition));
+    // Another process may have read a partition since this one did, so its position is read again.
+    const lacking = own.filter((partition) => !this.#positions.has(partition));
     if (lacking.length > 0) {
       let stored = await history.ask((database) => readPositions(database, this.name));
       // A new database gets all positions at once: another process would take those that it lacks
@@ -344,10 +344,10 @@ export class Reader<E> {
       for (const partition of lacking) {
         const position = stored.get(partition);
         if (!position) continue;
-        this.#places.set(partition, { ...position, stored: position, era: undefined });
+        this.#positions.set(partition, { ...position, stored: position, era: undefined });
       }
     }
-    return [...this.#places.values()];
+    return [...this.#positions.values()];
   }
 
   async #knownPartitions(): Promise<number[]> {
@@ -383,44 +383,48 @@ export class Reader<E> {
     );
   }
 
-  #at({ partition, next: offset }: Place, maxBytes: number): ReadAt {
+  #at({ partition, next: offset }: ReadPosition, maxBytes: number): ReadAt {
     return { topic: this.handler.topic, partition, offset, maxBytes };
   }
 
-  async #read(place: Place, maxBytes: number, ahead: Ahead | undefined): Promise<Fetched> {
-    const at = this.#at(place, maxBytes);
+  async #read(
+    position: ReadPosition,
+    maxBytes: number,
+    ahead: Ahead | undefined,
+  ): Promise<Fetched> {
+    const at = this.#at(position, maxBytes);
     const fetched = ahead?.fetched.get(keyOf(at)) ?? (await this.options.reads.read(at));
-    if (!fetched.gone && fetched.era === place.era) return fetched;
-    const next = await this.#nextIn(place);
+    if (!fetched.gone && fetched.era === position.era) return fetched;
+    const next = await this.#nextIn(position);
     if (!fetched.gone) {
-      place.era = fetched.era;
-      if (next === place.next) return fetched;
+      position.era = fetched.era;
+      if (next === position.next) return fetched;
     }
     // The end is asked for by the next read.
     return { ...fetched, records: [], next, end: Infinity };
   }
 
   /** Returns where to read on in a log that may hold other records than those that were read. */
-  async #nextIn(place: Place): Promise<number> {
+  async #nextIn(position: ReadPosition): Promise<number> {
     const { kafka, reads, log } = this.options;
     const { topic } = this.handler;
-    const { partition, last, sinceMs } = place;
+    const { partition, last, sinceMs } = position;
     const at = { topic, partition };
-    const about = { reader: this.name, ...at, offset: place.next };
+    const about = { reader: this.name, ...at, offset: position.next };
     if (!last) {
       const { low, high } = (await rangeOf(kafka, at, sinceMs)) ?? { low: 0, high: 0 };
-      return place.next < low || place.next > high ? low : place.next;
+      return position.next < low || position.next > high ? low : position.next;
     }
     const { next, cut } = await goOnBehind(kafka, at, last);
     if (cut === 0) {
-      if (next > place.next) log.error({ ...about, from: next }, 'reader.records_expired');
-      return Math.max(next, place.next);
+      if (next > position.next) log.error({ ...about, from: next }, 'reader.records_expired');
+      return Math.max(next, position.next);
     }
     log.error({ ...about, offsets: cut, from: next }, 'reader.log_cut');
     meterCut(this.#meteredAs, topic, cut);
     // Others of this process have fetched what was cut off.
     reads.forget(topic, partition);
-    place.last = markBefore(next, last);
+    position.last = markBefore(next, last);
     return next;
   }
 
@@ -445,7 +449,7 @@ export class Reader<E> {
   }
 
   async #commit(batch: Batch<E>): Promise<void> {
-    const moved = [...this.#places.values()].filter(
+    const moved = [...this.#positions.values()].filter(
       ({ next, last, stored }) => next !== stored.next || last !== stored.last,
     );
     if (moved.length === 0) return;
@@ -472,7 +476,7 @@ export class Reader<E> {
       throw error;
     });
     this.#unknown = 0;
-    for (const place of moved) place.stored = { next: place.next, last: place.last };
+    for (const position of moved) position.stored = { next: position.next, last: position.last };
     for (const each of then) each?.();
     this.#report(batch, refused);
   }

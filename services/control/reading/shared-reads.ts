@@ -11,7 +11,7 @@ const KEPT_BYTES = 8 * 1024 * 1024;
 /** Wait of an idle reader: an empty answer wakes the broker and this process for nothing. */
 const WAIT_MS = 5_000;
 
-interface Kept {
+interface KeptRead {
   fetched: Promise<Fetched>;
   /** by `performance.now()` */
   atMs: number;
@@ -20,7 +20,7 @@ interface Kept {
 
 export class SharedReads {
   /** by `keyOf`, the oldest first */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptRead>();
   #bytes = 0;
   /** fetches that wait for a record, by `keyOf` */
   readonly #waiting = new Map<string, Promise<Fetched>>();
@@ -37,7 +37,7 @@ export class SharedReads {
     const key = keyOf(at);
     const known = this.#kept.get(key);
     if (known) return { ...(await known.fetched), end: Infinity };
-    const kept: Kept = { fetched: this.kafka.read(at), atMs: performance.now(), bytes: 0 };
+    const kept: KeptRead = { fetched: this.kafka.read(at), atMs: performance.now(), bytes: 0 };
     this.#kept.set(key, kept);
     try {
       const fetched = await kept.fetched;

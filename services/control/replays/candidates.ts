@@ -45,7 +45,7 @@ export function messageOfCandidate({ content }: Candidate): MessagePlace | undef
 }
 
 /** The history's data of a delivery that a replay needs. */
-export type Known = Pick<DeliveryRow, 'status' | 'reason' | 'replay'> &
+export type KnownDelivery = Pick<DeliveryRow, 'status' | 'reason' | 'replay'> &
   Partial<Pick<DeliveryRow, 'tries'>>;
 
 /**
@@ -132,7 +132,7 @@ export function renderCandidate(record: InRecord, destination: Destination): Can
  */
 export function replayNumber(
   candidate: Candidate,
-  known: Known | undefined,
+  known: KnownDelivery | undefined,
   scope: Scope,
 ): number | undefined {
   const { replay } = candidate.delivery;

@@ -1,6 +1,6 @@
 import { defined } from '../../../shared/collections/defined';
 import { isActive, type Job, type JobResults } from './job';
-import { type Known } from './candidates';
+import { type KnownDelivery } from './candidates';
 import { databaseJson, type Database, type Row } from '../history/database';
 import { type DeliveryStatus, OPEN_STATUSES } from '../../../shared/model/reasons';
 import { type Lease, NOW_MS } from '../history/leases';
@@ -207,7 +207,7 @@ export async function knownOf(
   database: Database,
   ids: readonly string[],
   { withTries = false } = {},
-): Promise<Map<string, Known>> {
+): Promise<Map<string, KnownDelivery>> {
   if (ids.length === 0) return new Map();
   const rows = await database.query<{
     id: string;

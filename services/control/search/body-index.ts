@@ -7,7 +7,14 @@ import { type Database, type Transaction } from '../history/database';
 import { type History } from '../history/history';
 import { dropLease, takeLease } from '../history/leases';
 import { type Handler } from '../reading/reader';
-import { entriesOf, type Entry, entryOf, type Found, pack, unpack } from './chunk';
+import {
+  entriesOf,
+  type SearchEntry,
+  entryOf,
+  type FoundDelivery,
+  pack,
+  unpack,
+} from './pack-texts';
 import {
   addChunks,
   chunksAfter,
@@ -46,7 +53,7 @@ export interface BodyIndexOptions {
 }
 
 export class BodyIndex {
-  readonly handler: Handler<Entry>;
+  readonly handler: Handler<SearchEntry>;
   readonly #owner = randomUUID();
   readonly #polling: Periodic;
   #maintainedAt = -Infinity;
@@ -111,7 +118,7 @@ export class BodyIndex {
     return this.options.history.ask((database) => takeLease(database, LEASE, lease));
   }
 
-  async #write(transaction: Transaction, entries: readonly Entry[]): Promise<void> {
+  async #write(transaction: Transaction, entries: readonly SearchEntry[]): Promise<void> {
     const { history, now } = this.options;
     await history.forgotten.learn(transaction, transaction.kind, now().getTime());
     const kept = entries.filter((entry) => !this.#isForgotten(entry, history));
@@ -119,7 +126,7 @@ export class BodyIndex {
   }
 
   #isForgotten(
-    { user, anonymous, source, acceptedAt }: Found,
+    { user, anonymous, source, acceptedAt }: FoundDelivery,
     { forgotten }: BodyIndexOptions['history'],
   ): boolean {
     return forgotten.hides(() => [user, anonymous].filter((id) => id !== null), source, acceptedAt);
@@ -163,7 +170,7 @@ export class BodyIndex {
    * Replaces chunks, unless another process has replaced one of them since they were read: their
    * texts may be of users who were deleted since, or be in other chunks already.
    */
-  async #replace(chunks: readonly StoredChunk[], entries: readonly Entry[]): Promise<void> {
+  async #replace(chunks: readonly StoredChunk[], entries: readonly SearchEntry[]): Promise<void> {
     const packed = await pack(entries, CHUNK_CHARACTERS);
     await this.options.history.ask((database) =>
       database.transaction(async (queries) => {
@@ -177,7 +184,7 @@ export class BodyIndex {
   }
 }
 
-async function allEntries(chunks: readonly StoredChunk[]): Promise<Entry[]> {
+async function allEntries(chunks: readonly StoredChunk[]): Promise<SearchEntry[]> {
   const unpacked = await Promise.all(chunks.map(({ data }) => unpack(data)));
   return unpacked.flatMap(entriesOf);
 }

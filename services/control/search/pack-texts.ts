@@ -9,7 +9,7 @@ import { decodeDelivery } from '../../../shared/model/delivery';
  */
 
 /** A delivery with a searchable text. */
-export interface Found {
+export interface FoundDelivery {
   id: string;
   /** ms since 1970 */
   acceptedAt: number;
@@ -19,7 +19,7 @@ export interface Found {
   anonymous: string | null;
 }
 
-export interface Entry extends Found {
+export interface SearchEntry extends FoundDelivery {
   /** in lower case: user id, message id, event and body, a line each */
   text: string;
 }
@@ -27,7 +27,7 @@ export interface Entry extends Found {
 /** Longer bodies are searchable up to here. */
 const MAX_CHARACTERS = 64 * 1024;
 
-export function entryOf({ headers, value }: InRecord): Entry | undefined {
+export function entryOf({ headers, value }: InRecord): SearchEntry | undefined {
   const decoded = decodeDelivery(headers);
   if (decoded.kind !== 'delivery') return undefined;
   const {
@@ -58,7 +58,7 @@ export function needlesOf(query: string): Buffer[] {
 }
 
 /** `end`: offset of the byte after its text */
-type Head = Found & { end: number };
+type Head = FoundDelivery & { end: number };
 
 export interface Chunk {
   heads: Head[];
@@ -89,8 +89,11 @@ const INFLATE: ZlibOptions = { chunkSize: OUTPUT_BYTES };
 const LENGTH_BYTES = 4;
 
 /** Packs entries into chunks of at most so many characters of text, or of one entry. */
-export function pack(entries: readonly Entry[], maxCharacters: number): Promise<PackedChunk[]> {
-  const chunks: Entry[][] = [];
+export function pack(
+  entries: readonly SearchEntry[],
+  maxCharacters: number,
+): Promise<PackedChunk[]> {
+  const chunks: SearchEntry[][] = [];
   let left = 0;
   for (const entry of entries) {
     const characters = entry.text.length + 1;
@@ -106,7 +109,7 @@ export function pack(entries: readonly Entry[], maxCharacters: number): Promise<
   return Promise.all(chunks.map(packChunk));
 }
 
-async function packChunk(entries: readonly Entry[]): Promise<PackedChunk> {
+async function packChunk(entries: readonly SearchEntry[]): Promise<PackedChunk> {
   const texts: Buffer[] = [];
   const heads: Head[] = [];
   let end = -1;
@@ -136,7 +139,7 @@ export async function unpack(data: string): Promise<Chunk> {
   return { heads, text: bytes.subarray(begin) };
 }
 
-export function entriesOf({ heads, text }: Chunk): Entry[] {
+export function entriesOf({ heads, text }: Chunk): SearchEntry[] {
   let begin = 0;
   return heads.map(({ end, ...entry }) => {
     const own = text.toString('utf8', begin, end);
@@ -145,7 +148,7 @@ export function entriesOf({ heads, text }: Chunk): Entry[] {
   });
 }
 
-export function find({ heads, text }: Chunk, needles: readonly Buffer[]): Found[] {
+export function find({ heads, text }: Chunk, needles: readonly Buffer[]): FoundDelivery[] {
   const found = new Set<Head>();
   for (const needle of needles) {
     let i = 0;

@@ -7,7 +7,7 @@ import { readPositions } from '../reading/positions';
 import { SEARCH } from './body-index';
 import { type Cursor } from '../history/newest';
 import { fillDeliveryPage } from '../history/queries';
-import { find, needlesOf, unpack } from './chunk';
+import { find, needlesOf, unpack } from './pack-texts';
 import {
   type Coverage,
   coverageOf,

@@ -7,7 +7,7 @@ import {
   type Transaction,
 } from '../history/database';
 import { type Position } from '../reading/positions';
-import { type PackedChunk } from './chunk';
+import { type PackedChunk } from './pack-texts';
 
 /** Stores the chunks of searchable texts. */
 

@@ -360,7 +360,7 @@ describe('switching off', () => {
     expect(ended[0]).not.toHaveProperty('closed');
     // Raised once; failures count from the beginning after it is switched on again.
     const later = noticesAfter(stored, { raised, ended, due: [] });
-    expect(decideFor(health, off, later).about).toEqual([]);
+    expect(decideFor(health, off, later).destinationIds).toEqual([]);
     expect(
       decideFor(addEvidence(health, [failed(400)]), { ...context, nowMs: 400 }, later).switchOff,
     ).toEqual([]);
@@ -450,7 +450,7 @@ test('with any evidence a notice opens and ends once, and a repeated decision ad
       expect(new Set(notices.map(({ id }) => id)).size).toBe(notices.length);
       const nowMs = Math.max(0, ...pieces.filter((each) => typeof each === 'number').slice(-1));
       const context = { id: 'dst_1', destination: aDestination(), settings, nowMs };
-      expect(decideFor(health, context, stored).about).toEqual([]);
+      expect(decideFor(health, context, stored).destinationIds).toEqual([]);
     }),
   );
 });
@@ -499,9 +499,9 @@ test('a decision about the destinations that it concerns is the same as one abou
   const gone = { ...raised.at(-2)!, id: 'ntc_gone', destination: 'dst_5', webhook: 'whk_none' };
   for (let known = 0; known < 32; known++) {
     const world = worldWith([...raised, gone].filter((_, i) => (known >> i) % 2 > 0));
-    const { about, ...decision } = decide(world);
-    const only = onlyAbout(about, world);
-    expect(only.destinations.all()).toHaveLength(about.filter((id) => id !== '').length);
-    expect(decide(only)).toEqual({ about, ...decision });
+    const { destinationIds, ...decision } = decide(world);
+    const only = onlyAbout(destinationIds, world);
+    expect(only.destinations.all()).toHaveLength(destinationIds.filter((id) => id !== '').length);
+    expect(decide(only)).toEqual({ destinationIds, ...decision });
   }
 });

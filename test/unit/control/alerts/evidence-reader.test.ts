@@ -1,4 +1,4 @@
-import { evidenceHandler } from '../../../../services/control/alerts/evidence';
+import { evidenceHandler } from '../../../../services/control/alerts/evidence-reader';
 import { type Database } from '../../../../services/control/history/database';
 import { troubled } from '../../../../services/control/health/store';
 import { readPositions } from '../../../../services/control/reading/positions';

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
-import { estimate, type Known } from '../../../../services/control/audiences/preview-progress';
+import {
+  estimate,
+  type PartitionSample,
+} from '../../../../services/control/audiences/preview-progress';
 
-const known = (profiles: number, looked: number, members: number, unsure = 0): Known => ({
+const known = (profiles: number, looked: number, members: number, unsure = 0): PartitionSample => ({
   profiles,
   known: looked,
   members,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import {
-  type Place,
+  type MemberPosition,
   MemberPages,
-  placesToAsk,
+  positionsToAsk,
 } from '../../../../services/control/audiences/member-pages';
 import {
   type ProfileResult,
@@ -65,11 +65,11 @@ test.each([
   ],
   ['only the last for its members', { partition: 2 }, new Map(), 5, [2]],
   ['none after the last', { partition: 3 }, new Map(), 5, []],
-] as [string, Place, Map<number, number>, number, number[]][])(
+] as [string, MemberPosition, Map<number, number>, number, number[]][])(
   'a page asks these partitions: %s',
   (_, from, expected, wanted, asked) => {
-    const places = placesToAsk(from, { partitions: 3, wanted, expected });
-    expect(places.map(({ partition }) => partition)).toEqual(asked);
+    const positions = positionsToAsk(from, { partitions: 3, wanted, expected });
+    expect(positions.map(({ partition }) => partition)).toEqual(asked);
   },
 );
 
@@ -87,7 +87,7 @@ test('the pages contain all members once and in order, for any expected numbers'
         Object.entries(expected).map(([partition, count]) => [Number(partition), count]),
       );
       const found: string[] = [];
-      for (let from: Place | undefined = { partition: 0 }; from;) {
+      for (let from: MemberPosition | undefined = { partition: 0 }; from;) {
         const page = await pages(held).page({ definition: 'aud_1', limit, from, expected: counts });
         expect(page.members.length).toBeLessThanOrEqual(limit);
         if (page.next) expect(page.members).toHaveLength(limit);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import {
   figuresOf,
-  hear,
+  withAnswer,
   isDone,
   type PreviewProgress,
   NO_PROGRESS,
@@ -31,7 +31,8 @@ const done = (partition: number, members: number) =>
     members,
     sample: [{ userId: `u${partition}`, traits: {} }],
   });
-const all = (...answers: ProfileResult[]): PreviewProgress => answers.reduce(hear, NO_PROGRESS);
+const all = (...answers: ProfileResult[]): PreviewProgress =>
+  answers.reduce(withAnswer, NO_PROGRESS);
 
 test.each([
   [

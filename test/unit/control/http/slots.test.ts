@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { type Database } from '../../../../services/control/history/database';
-import { TokenPlaces } from '../../../../services/control/http/places';
+import { TokenSlots } from '../../../../services/control/http/slots';
 import { controlUnderTest } from '../../../support/control';
 import { eventually } from '../../../support/eventually';
 
@@ -69,13 +69,13 @@ test('of 200 dear requests a reader has four in the history, and others are answ
   expect(statuses.filter((status) => status === 200)).toHaveLength(104);
 });
 
-test('a request that fails leaves its place to the next, in their order', async () => {
+test('a request that fails leaves its slot to the next, in their order', async () => {
   server = createServer();
-  const places = new TokenPlaces({ atOnce: 4, refusal: '' });
+  const slots = new TokenSlots({ atOnce: 4, refusal: '' });
   const order: number[] = [];
   const ends: (() => void)[] = [];
   const reads = Array.from({ length: 7 }, (_, i) =>
-    places
+    slots
       .use('tok_1', () => {
         order.push(i);
         return new Promise<void>((_resolve, reject) => ends.push(() => reject(new Error('away'))));
@@ -91,5 +91,5 @@ test('a request that fails leaves its place to the next, in their order', async 
   }
   await Promise.all(reads);
   expect(order).toEqual([0, 1, 2, 3, 4, 5, 6]);
-  expect(await places.use('tok_1', () => Promise.resolve('free'))).toBe('free');
+  expect(await slots.use('tok_1', () => Promise.resolve('free'))).toBe('free');
 });

@@ -2,7 +2,7 @@ import {
   type Candidate,
   candidateOf,
   deadDelivery,
-  type Known,
+  type KnownDelivery,
   replayNumber,
   replayRecords,
 } from '../../../../services/control/replays/candidates';
@@ -151,12 +151,16 @@ describe('replay numbers', () => {
   const dead = deadDelivery(letter())!;
   const deadTwice = deadDelivery(letter({ replay: 1 }))!;
   const message = candidateOf(call(), { ...SCOPE, origin: 'messages' }, config())!;
-  const known = (status: Known['status'], replay = 0, reason: string | null = null): Known => ({
+  const known = (
+    status: KnownDelivery['status'],
+    replay = 0,
+    reason: string | null = null,
+  ): KnownDelivery => ({
     status,
     replay,
     reason,
   });
-  test.each<[string, Candidate, Known | undefined, Partial<Scope>, number | undefined]>([
+  test.each<[string, Candidate, KnownDelivery | undefined, Partial<Scope>, number | undefined]>([
     ['a dead letter', dead, known('dead'), {}, 1],
     ['a dead letter that the history does not know', dead, undefined, {}, 1],
     ['a dead letter that the history has not read yet', dead, known('retrying'), {}, 1],

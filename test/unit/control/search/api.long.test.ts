@@ -1,6 +1,6 @@
 import { type Database, type Param, type Row } from '../../../../services/control/history/database';
 import { storeEvents } from '../../../support/store-events';
-import { entriesOf, unpack } from '../../../../services/control/search/chunk';
+import { entriesOf, unpack } from '../../../../services/control/search/pack-texts';
 import { coverageOf } from '../../../../services/control/search/store';
 import { encodeDelivery } from '../../../../shared/model/delivery';
 import { type ControlUnderTest, controlUnderTest } from '../../../support/control';

@@ -2,7 +2,12 @@ import pino from 'pino';
 import { type Database } from '../../../../services/control/history/database';
 import { Forgotten, recordDeletion } from '../../../../services/control/history/deletions';
 import { BodyIndex } from '../../../../services/control/search/body-index';
-import { entriesOf, type Entry, pack, unpack } from '../../../../services/control/search/chunk';
+import {
+  entriesOf,
+  type SearchEntry,
+  pack,
+  unpack,
+} from '../../../../services/control/search/pack-texts';
 import {
   addChunks,
   chunksAfter,
@@ -44,7 +49,7 @@ function aProcess(beforeTransaction?: () => Promise<void>, retentionMs = DAY_MS)
 
 async function add(id: string, user: string): Promise<void> {
   const text = `${user}\nm-1\nOrder\n{}`;
-  const entry: Entry = {
+  const entry: SearchEntry = {
     id,
     acceptedAt: START - 1_000,
     source: 'src_1',

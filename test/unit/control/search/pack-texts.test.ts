@@ -1,15 +1,15 @@
 import * as fc from 'fast-check';
 import {
   entriesOf,
-  type Entry,
+  type SearchEntry,
   find,
   needlesOf,
   pack,
   unpack,
-} from '../../../../services/control/search/chunk';
+} from '../../../../services/control/search/pack-texts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'B', 'é', 'ß', '"', '\\', ' ', '\n', '😀') });
-const entry: fc.Arbitrary<Entry> = fc
+const entry: fc.Arbitrary<SearchEntry> = fc
   .record({ id: fc.nat().map(String), acceptedAt: fc.nat(), user: fc.option(text), text })
   .map(({ text: line, ...given }) => ({
     ...given,
@@ -18,7 +18,7 @@ const entry: fc.Arbitrary<Entry> = fc
     text: line.toLowerCase(),
   }));
 
-const unpackAll = async (given: readonly Entry[], most = Infinity) =>
+const unpackAll = async (given: readonly SearchEntry[], most = Infinity) =>
   Promise.all((await pack(given, most)).map(({ data }) => unpack(data)));
 
 const entries = fc.uniqueArray(entry, { minLength: 1, selector: ({ id }) => id });
