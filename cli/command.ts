@@ -1,7 +1,7 @@
 import { type Command } from 'commander';
 import { type Confirm, createConfirm, requireTerminal, YES } from './confirm';
-import { type Api, findPlace, openApi } from './connect/api';
-import { type Place } from './connect/resolve-place';
+import { type Api, findInstallation, openApi } from './connect/api';
+import { type Installation } from './connect/resolve-installation';
 import { sampleOf } from './entries';
 import { createPrinter, type Printer } from './output/print';
 import { usage, type ProcessContext } from './process-context';
@@ -20,7 +20,7 @@ export interface Session {
   world: ProcessContext;
   print: Printer;
   /** @throws CliError */
-  place: () => Place;
+  installation: () => Installation;
   /** @throws CliError if no token is known */
   api: () => Api;
   /** for commands with `asks` */
@@ -125,13 +125,13 @@ function addOption(command: Command, flags: string, description: string): void {
 }
 
 function createSession(world: ProcessContext, { url, json = false, yes = false }: Global): Session {
-  let place: Place | undefined;
+  let installation: Installation | undefined;
   let api: Api | undefined;
-  const findOnce = () => (place ??= findPlace(world, url));
+  const findOnce = () => (installation ??= findInstallation(world, url));
   return {
     world,
     print: createPrinter(world, json),
-    place: findOnce,
+    installation: findOnce,
     api: () => (api ??= openApi(findOnce())),
     confirm: createConfirm(world, yes),
   };

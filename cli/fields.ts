@@ -9,7 +9,7 @@ import { timeOf } from './time';
 
 interface Field<V> {
   flags: string;
-  about: string;
+  help: string;
   /**
    * @param given by commander: text; true for an option without a value; a list for an option that
    *   may be repeated
@@ -24,7 +24,7 @@ export type Fields<T> = { [K in keyof T]?: Field<T[K]> };
 
 /** Lists the options for the help. */
 export function optionsOf(fields: object): CommandOption[] {
-  return listed(fields).map(([, { flags, about }]) => [flags, about]);
+  return listed(fields).map(([, { flags, help }]) => [flags, help]);
 }
 
 /** Reads the given options, in the order of the table. Options that are not given set no field. */
@@ -48,43 +48,43 @@ function listed(fields: object): [string, Field<unknown>][] {
   return Object.entries(fields as Record<string, Field<unknown>>);
 }
 
-export function textField(flags: string, about: string): Field<string> {
-  return { flags, about, read: (given: string) => given };
+export function textField(flags: string, help: string): Field<string> {
+  return { flags, help, read: (given: string) => given };
 }
 
 /** An option without a value. */
-export function flagField<const V>(flags: string, about: string, value: V): Field<V> {
-  return { flags, about, read: () => value };
+export function flagField<const V>(flags: string, help: string, value: V): Field<V> {
+  return { flags, help, read: () => value };
 }
 
 export function choiceField<const T extends string>(
   flags: string,
   choices: readonly T[],
-  about?: string,
+  help?: string,
 ): Field<T> {
   return {
     flags,
-    about: about ?? choices.join(', '),
+    help: help ?? choices.join(', '),
     read: (given: string, name) => oneOf(given, name, choices),
   };
 }
 
 export const messageTypeField = choiceField('--type <type>', MESSAGE_TYPES);
 
-export function timeField(flags: string, about: string): Field<string> {
-  return { flags, about, read: (given: string, name) => timeOf(given, name, Date.now()) };
+export function timeField(flags: string, help: string): Field<string> {
+  return { flags, help, read: (given: string, name) => timeOf(given, name, Date.now()) };
 }
 
 export function numberField(
   flags: string,
-  about: string,
+  help: string,
   range: [min: number, max: number],
 ): Field<number> {
-  return { flags, about, read: (given: string, name) => decimal(given, name, range) };
+  return { flags, help, read: (given: string, name) => decimal(given, name, range) };
 }
 
 interface Reference {
-  about?: string;
+  help?: string;
   /** a text that is sent as it is, without a look-up */
   isId?: (text: string) => boolean;
 }
@@ -93,23 +93,23 @@ interface Reference {
 export function idField(
   flags: string,
   kind: NamedKind,
-  { about = 'by id or name', isId = () => false }: Reference = {},
+  { help = 'by id or name', isId = () => false }: Reference = {},
 ): Field<string> {
   const read = async (given: string, _: string, { api }: Session) =>
     isId(given) ? given : (await find(api(), kind, given)).id;
-  return { flags, about, read };
+  return { flags, help, read };
 }
 
 /** A destination of deliveries. */
 export const destinationField = idField('--destination <destination>', 'destination', {
-  about: `by id or name; ${ALERTS_ID}: the alerts`,
+  help: `by id or name; ${ALERTS_ID}: the alerts`,
   // They have deliveries, but are not in the list of destinations.
   isId: (name) => name === ALERTS_ID,
 });
 
 /** The ids of entries, for an option that may be repeated. */
-export function idsField(flags: string, kind: NamedKind, about: string): Field<string[]> {
-  return { flags, about, read: (given: string[], _, { api }) => idsOf(api(), kind, given) };
+export function idsField(flags: string, kind: NamedKind, help: string): Field<string[]> {
+  return { flags, help, read: (given: string[], _, { api }) => idsOf(api(), kind, given) };
 }
 
 type WithoutNulls<T> = { [K in keyof T]: Exclude<T[K], null> };

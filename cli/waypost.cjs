@@ -27,8 +27,8 @@ function newestIn(folder) {
 function isStale() {
   if (!existsSync(join(root, 'tsconfig.build.json'))) return false;
   const builtAt = existsSync(built) ? statSync(built).mtimeMs : 0;
-  const lookedAt = existsSync(mark) ? statSync(mark).mtimeMs : 0;
-  return SOURCES.some((folder) => newestIn(folder) > Math.max(builtAt, lookedAt));
+  const checkedAt = existsSync(mark) ? statSync(mark).mtimeMs : 0;
+  return SOURCES.some((folder) => newestIn(folder) > Math.max(builtAt, checkedAt));
 }
 
 function build() {

@@ -39,12 +39,12 @@ const TIMES: Fields<Change> = {
   ),
   email: {
     flags: '--email <address...>',
-    about: 'addresses that each get every alert by e-mail; replaces the list',
+    help: 'addresses that each get every alert by e-mail; replaces the list',
     read: (addresses: string[]) => addresses,
   },
   switchOffAfter: {
     flags: '--switch-off-after <duration>',
-    about: `switch a destination off after failing for this long, or ${NEVER} (${NEVER})`,
+    help: `switch a destination off after failing for this long, or ${NEVER} (${NEVER})`,
     read: (text: string) => (text === NEVER ? null : text),
   },
 };

@@ -30,7 +30,7 @@ export function addAudit(program: Group, { syntax, summary }: Listed): void {
       kind: choiceField('--kind <kind>', AUDIT_KINDS),
       entry: textField('--entry <id>', 'id of a source, destination or other entry'),
       by: idField('--by <token>', 'token', {
-        about: 'by id or name; admin: the token in the settings; waypost: Waypost itself',
+        help: 'by id or name; admin: the token in the settings; waypost: Waypost itself',
         // A revoked token is no longer in the list, but its actions still are.
         isId: (by) => NO_TOKENS.includes(by) || by.startsWith('tok_'),
       }),

@@ -101,13 +101,13 @@ async function bringIn(session: Session, options: ImportOptions, name = ''): Pro
 function importQuestion(
   removals: readonly Removal[],
   endings: readonly string[],
-  { place }: Api,
+  { installation }: Api,
 ): string {
   const lines = [
     ...removals.map(({ kind, name }) => `delete ${kind} "${name}", with what waits there`),
     ...endings,
   ];
-  return `Change ${place.url}? Among other things this would\n  ${lines.map(printable).join('\n  ')}\n`;
+  return `Change ${installation.url}? Among other things this would\n  ${lines.map(printable).join('\n  ')}\n`;
 }
 
 const DONE = { create: 'created', change: 'changed', keep: 'kept', delete: 'deleted' };

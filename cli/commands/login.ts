@@ -1,7 +1,7 @@
 import { type Group, type Listed } from '../command';
 import { openApi } from '../connect/api';
 import { loginFile, removeLogin, writeLogin } from '../connect/files';
-import { checkUrl } from '../connect/resolve-place';
+import { checkUrl } from '../connect/resolve-installation';
 import { promptSecret } from '../secret-input';
 import { rightsText } from './tokens';
 
@@ -16,8 +16,8 @@ export function addLogin(program: Group, { syntax, summary }: Listed): void {
       options: [['--ingest-url <address>', 'address of ingest, for `send`']],
       more: 'Prompts for the token or reads it from standard input; it is never an argument.',
     },
-    async ({ place, world, print }, { ingestUrl }) => {
-      const { url, ingestUrl: known } = place();
+    async ({ installation, world, print }, { ingestUrl }) => {
+      const { url, ingestUrl: known } = installation();
       const token = await promptSecret(world, `Token for ${url}`);
       const ingest = ingestUrl === undefined ? known : checkUrl(ingestUrl, '--ingest-url');
       const { data } = await openApi({ url, token, ingestUrl: ingest, from: 'login' }).call(
@@ -45,9 +45,9 @@ export function addLogout(program: Group, { syntax, summary }: Listed): void {
 
 export function addWhoami(program: Group, { syntax, summary }: Listed): void {
   program.leaf(syntax, { summary }, async ({ api, print }) => {
-    const { place, call } = api();
+    const { installation, call } = api();
     const { data } = await call('GET /session', {});
-    const { url, ingestUrl, from } = place;
+    const { url, ingestUrl, from } = installation;
     const { name, role, rights, expiresAt } = data;
     print.thing({ url, ingestUrl: ingestUrl ?? null, from, name, role, rights, expiresAt }, [
       ['control', url],

@@ -29,7 +29,7 @@ interface Line extends Omit<Row, 'destinations'> {
 }
 
 /** What the table shows of an entry that only has an id otherwise. */
-interface Known {
+interface NamedEntry {
   name: string;
   filter?: string | null;
 }
@@ -118,7 +118,7 @@ async function lookUp(session: Session, options: LookupOptions): Promise<void> {
       listReadable(api(), 'source'),
       listReadable(api(), 'destination'),
     ]);
-    const known = new Map<string, Known>(
+    const known = new Map<string, NamedEntry>(
       [...sources, ...destinations].map((entry) => [entry.id, entry]),
     );
     print.rows(
@@ -139,7 +139,7 @@ function soughtEvent({ message, user = '' }: LookupOptions): string {
   );
 }
 
-function linesOf(row: Row, known: ReadonlyMap<string, Known>): Line[] {
+function linesOf(row: Row, known: ReadonlyMap<string, NamedEntry>): Line[] {
   const { destinations, ...event } = row;
   const line = { ...event, source: known.get(event.source)?.name ?? event.source };
   if (destinations.length === 0) {

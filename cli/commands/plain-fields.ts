@@ -14,7 +14,7 @@ export const PLAIN_OPTIONS = Object.fromEntries(
     if (!option) return [];
     const read = (given: string, flag: string) =>
       given === option.unset ? null : valueOf(given, flag, field);
-    return [[name, { flags: option.flags, about: option.about, read }]];
+    return [[name, { flags: option.flags, help: option.help, read }]];
   }),
 ) as Fields<Change>;
 

@@ -16,7 +16,7 @@ interface RecallOptions {
 
 const DESTINATION: Fields<RecallOptions> = {
   destination: idField('--destination <destination>', 'destination', {
-    about: 'all that wait at this destination, by id or name',
+    help: 'all that wait at this destination, by id or name',
   }),
 };
 const RATE: Fields<RecallOptions> = {

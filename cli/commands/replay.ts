@@ -47,7 +47,7 @@ const RENDER: Fields<Operations['POST /deliveries/{id}/replay']['body']> = {
 };
 const SCOPE: Fields<Operations['POST /replays']['body']> = {
   destination: idField('--destination <destination>', 'destination', {
-    about: 'by id or name (required)',
+    help: 'by id or name (required)',
     // Control says why alerts cannot be replayed.
     isId: (name) => name === ALERTS_ID,
   }),

@@ -97,7 +97,7 @@ async function send(
   call: Record<string, unknown>,
 ): Promise<void> {
   const writeKey = await writeKeyOf(session, options.source);
-  const { ingestUrl } = session.place();
+  const { ingestUrl } = session.installation();
   if (ingestUrl === undefined) {
     throw new CliError('The address of ingest is unknown. Set WAYPOST_INGEST_URL.');
   }

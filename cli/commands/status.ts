@@ -8,7 +8,12 @@ import { counted } from '../confirm';
 import { find } from '../entries';
 import { explain, readStory, sentencesOf } from '../explain/delivery';
 import { type DestinationRow } from '../explain/goes-on';
-import { type Details, type Standing, standingOf, standingWords } from '../explain/standing';
+import {
+  type Details,
+  type DestinationStatus,
+  destinationStatusOf,
+  goesOnInWords,
+} from '../explain/destination-status';
 import { paintOf } from '../output/paint';
 import { type Column } from '../output/table';
 
@@ -21,10 +26,10 @@ const MOST_DETAILED = 20;
 /** Each asks for up to four things, which control answers from one database. */
 const AT_ONCE = 4;
 
-interface Told {
+interface DetailedRow {
   row: DestinationRow;
   details: Details;
-  standing: Standing;
+  status: DestinationStatus;
 }
 
 export function addStatus(program: Group, { syntax, summary }: Listed): void {
@@ -63,16 +68,16 @@ async function statusOfAll(session: Session): Promise<void> {
   const { data } = await api().call('GET /overview', {});
   const rows = data.data;
   const inNeed = rows.filter(needsAttention);
-  const detailed: Told[] = [];
+  const detailed: DetailedRow[] = [];
   for (let i = 0; i < Math.min(inNeed.length, MOST_DETAILED); i += AT_ONCE) {
     const few = inNeed.slice(i, Math.min(i + AT_ONCE, MOST_DETAILED));
-    detailed.push(...(await Promise.all(few.map((row) => tellOf(session, row, data.since)))));
+    detailed.push(...(await Promise.all(few.map((row) => withDetails(session, row, data.since)))));
   }
   const others = [...inNeed.slice(MOST_DETAILED), ...rows.filter((row) => !needsAttention(row))];
   if (print.json) {
     const destinations = [
-      ...detailed.map(({ standing }) => standing),
-      ...others.map((row) => standingOf(row, data.since)),
+      ...detailed.map(({ status }) => status),
+      ...others.map((row) => destinationStatusOf(row, data.since)),
     ];
     print.thing({ destinations }, []);
     return;
@@ -110,30 +115,30 @@ async function statusOf(session: Session, given: string): Promise<void> {
   const { data } = await api().call('GET /overview', { query: { ids: id } });
   const row = data.data.find((each) => each.destination === id);
   if (row === undefined) return;
-  const told = await tellOf(session, row, data.since);
-  const { standing, details } = told;
-  print.thing({ destinations: [standing] }, [
-    ['destination', `${standing.name} (${standing.id})`],
-    ['state', standing.state],
-    ['since', standing.since ?? 'unknown'],
-    ['why', standing.why ?? undefined],
-    ['last failure', standing.goesOn?.lastCheck?.at],
+  const detailed = await withDetails(session, row, data.since);
+  const { status, details } = detailed;
+  print.thing({ destinations: [status] }, [
+    ['destination', `${status.name} (${status.id})`],
+    ['state', status.state],
+    ['since', status.since ?? 'unknown'],
+    ['why', status.why ?? undefined],
+    ['last failure', status.goesOn?.lastCheck?.at],
     [
       'waiting',
       row.oldestWaitingAt === null
-        ? standing.waiting
-        : `${String(standing.waiting)}, the oldest accepted at ${row.oldestWaitingAt}`,
+        ? status.waiting
+        : `${String(status.waiting)}, the oldest accepted at ${row.oldestWaitingAt}`,
     ],
-    ['goes on', standingWords(standing, details.waiting, Date.now())],
+    ['goes on', goesOnInWords(status, details.waiting, Date.now())],
     [
       'gives up at',
-      standing.goesOn === null ? undefined : `${standing.goesOn.givenUpAt}, on the newest`,
+      status.goesOn === null ? undefined : `${status.goesOn.givenUpAt}, on the newest`,
     ],
-    ['dead', `${String(standing.dead)} since ${data.since}`],
+    ['dead', `${String(status.dead)} since ${data.since}`],
     ['delivered', `${String(row.delivered)} since ${data.since}`],
   ]);
   if (print.json) return;
-  if (standing.dead > 0) {
+  if (status.dead > 0) {
     print.note(
       `See them with: waypost deliveries --destination ${id} --status dead --counted ` +
         `--ended-since ${data.since}\n` +
@@ -143,7 +148,11 @@ async function statusOf(session: Session, given: string): Promise<void> {
 }
 
 /** Asks for what the row of the overview does not have. Whatever is unknown stays out. */
-async function tellOf({ api, print }: Session, row: DestinationRow, since: string): Promise<Told> {
+async function withDetails(
+  { api, print }: Session,
+  row: DestinationRow,
+  since: string,
+): Promise<DetailedRow> {
   const { destination: id } = row;
   const newest = async (status: (typeof DELIVERY_STATUSES)[number], count: number) => {
     if (count === 0) return undefined;
@@ -168,23 +177,23 @@ async function tellOf({ api, print }: Session, row: DestinationRow, since: strin
     stateSince: health?.data.stateSince,
     waiting: held ?? retrying ?? waiting,
   });
-  return { row, details, standing: standingOf(row, since, details) };
+  return { row, details, status: destinationStatusOf(row, since, details) };
 }
 
-const COLUMNS: Column<Told>[] = [
-  { title: 'DESTINATION', of: ({ standing }) => standing.name },
+const COLUMNS: Column<DetailedRow>[] = [
+  { title: 'DESTINATION', of: ({ status }) => status.name },
   {
     title: 'STATE',
-    of: ({ standing }) => standing.state,
-    paint: ({ standing }) => paintOf(standing.state),
+    of: ({ status }) => status.state,
+    paint: ({ status }) => paintOf(status.state),
   },
-  { title: 'SINCE', of: ({ standing }) => standing.since },
+  { title: 'SINCE', of: ({ status }) => status.since },
   { title: 'WAITING', of: ({ row }) => pendingOf(row), right: true },
   { title: 'DEAD', of: ({ row }) => row.dead, right: true },
   {
     title: 'GOES ON',
-    of: ({ standing, details }) => standingWords(standing, details.waiting, Date.now()),
+    of: ({ status, details }) => goesOnInWords(status, details.waiting, Date.now()),
   },
   // The last one: it may be long.
-  { title: 'WHY', of: ({ standing }) => standing.why },
+  { title: 'WHY', of: ({ status }) => status.why },
 ];

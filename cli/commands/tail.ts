@@ -23,7 +23,7 @@ interface TailOptions {
 const { accepted: _, ...COMMON_FILTERS } = EVENT_FILTERS;
 const ONLY_ATTEMPTS = {
   destination: idField('--destination <destination>', 'destination', {
-    about: 'only attempts of this destination, by id or name',
+    help: 'only attempts of this destination, by id or name',
   }),
 };
 const ATTEMPT_FILTERS: Fields<NonNullable<Operations['GET /deliveries']['query']>> = {

@@ -17,19 +17,19 @@ const ROLE = `admin: everything; operator: operations, no secrets; read_only: re
 const SETTINGS: Fields<Operations['POST /tokens']['body']> = {
   role: choiceField('--role <role>', ROLES, ROLE),
   expiresAt: textField('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z'),
-  rights: { flags: '--rights <list>', about: RIGHTS, read: rightsOf },
+  rights: { flags: '--rights <list>', help: RIGHTS, read: rightsOf },
 };
 const EDITS: Fields<Patch<'token'>> = {
   role: choiceField('--role <role>', ROLES, ROLE),
   name: textField('--name <name>', 'new name'),
   expiresAt: {
     flags: '--expires <time>',
-    about: 'expiry, or never',
+    help: 'expiry, or never',
     read: (text: string) => (text === 'never' ? null : text),
   },
   rights: {
     flags: '--rights <list>',
-    about: `${RIGHTS}; all: every right of the role`,
+    help: `${RIGHTS}; all: every right of the role`,
     read: (text: string) => (text === 'all' ? null : rightsOf(text)),
   },
 };

@@ -26,12 +26,12 @@ const VALUE: Fields<Patch<'trait'>> = {
   event: textField('--event <name>', 'name of the track event'),
   property: {
     flags: '--property <name>',
-    about: 'property to aggregate, a.b for nested. "" for none',
+    help: 'property to aggregate, a.b for nested. "" for none',
     read: (text: string) => text || null,
   },
   window: {
     flags: '--window <duration>',
-    about: 'how far back events count, such as 720h or 30d. "" for all events',
+    help: 'how far back events count, such as 720h or 30d. "" for all events',
     read: (text: string) => text || null,
   },
 };

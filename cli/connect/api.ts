@@ -4,14 +4,14 @@ import { defined } from '../../shared/collections/defined';
 import { messageOf } from '../../shared/runtime/errors';
 import { CliError, type ProcessContext } from '../process-context';
 import { readLogin, readLocal } from './files';
-import { type Place, resolvePlace } from './resolve-place';
+import { type Installation, resolveInstallation } from './resolve-installation';
 
 /** The client of the control API. It turns problem details into plain sentences. */
 
 type Call = ReturnType<typeof createClient>;
 
 export interface Api {
-  place: Place & { token: string };
+  installation: Installation & { token: string };
   base: string;
   call: Call;
 }
@@ -20,34 +20,40 @@ export interface Api {
  * @param options `adminToken`: the admin token of the services may be used; default: true
  * @throws CliError if a file with the address cannot be read
  */
-export function findPlace(
+export function findInstallation(
   world: ProcessContext,
   url: string | undefined,
   { adminToken = true }: { adminToken?: boolean } = {},
-): Place {
+): Installation {
   const { env } = world;
-  return resolvePlace({ url, env, kept: readLogin(world), local: readLocal(world), adminToken });
+  return resolveInstallation({
+    url,
+    env,
+    kept: readLogin(world),
+    local: readLocal(world),
+    adminToken,
+  });
 }
 
 /** @throws CliError if no token is known for it */
-export function openApi(place: Place): Api {
-  const { token } = place;
+export function openApi(installation: Installation): Api {
+  const { url, token } = installation;
   if (token === undefined) {
     throw new CliError(
-      `There is no token for ${place.url}. Run \`waypost login --url ${place.url}\`, or ` +
-        `set WAYPOST_TOKEN, or run this in the folder of \`npm start\`.`,
+      `There is no token for ${url}. Run \`waypost login --url ${url}\`, or set WAYPOST_TOKEN, or ` +
+        'run this in the folder of `npm start`.',
     );
   }
-  const base = `${place.url}/api/v1`;
+  const base = `${url}/api/v1`;
   const client = createClient({ base, token });
   return {
-    place: { ...place, token },
+    installation: { ...installation, token },
     base,
     call: async (name, input) => {
       try {
         return await client(name, input);
       } catch (error) {
-        throw new CliError(sentenceOf(error, place.url), undefined, error);
+        throw new CliError(sentenceOf(error, installation.url), undefined, error);
       }
     },
   };

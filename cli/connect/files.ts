@@ -13,7 +13,7 @@ import { messageOf } from '../../shared/runtime/errors';
 import { demoDir, findSystem, isRunning } from '../../shared/runtime/local-systems';
 import { readPrivateFile } from '../../shared/runtime/private-file';
 import { CliError, type ProcessContext } from '../process-context';
-import { type StoredLogin, type Local } from './resolve-place';
+import { type StoredLogin, type Local } from './resolve-installation';
 
 /** The files with the address of Waypost: the stored login, and the data dir of `npm start`. */
 

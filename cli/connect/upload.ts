@@ -75,7 +75,10 @@ export async function uploadMembers(api: Api, uploading: Uploading): Promise<Upl
   }
   const request = {
     method,
-    headers: { authorization: `Bearer ${api.place.token}`, 'content-type': 'application/x-ndjson' },
+    headers: {
+      authorization: `Bearer ${api.installation.token}`,
+      'content-type': 'application/x-ndjson',
+    },
     body: body(),
     duplex: 'half',
   };
@@ -84,9 +87,9 @@ export async function uploadMembers(api: Api, uploading: Uploading): Promise<Upl
   const response = await fetch(url, request as unknown as RequestInit).catch((error: unknown) => {
     if (failed instanceof CliError) throw failed;
     if (failed !== undefined) throw new CliError(`The input cannot be read: ${messageOf(failed)}.`);
-    throw new CliError(sentenceOf(error, api.place.url), undefined, error);
+    throw new CliError(sentenceOf(error, api.installation.url), undefined, error);
   });
   const answer = (await response.json().catch(() => ({}))) as UploadedMembers & Partial<Problem>;
   if (response.ok) return answer;
-  throw new CliError(sentenceOf(new ApiProblem(response.status, answer), api.place.url));
+  throw new CliError(sentenceOf(new ApiProblem(response.status, answer), api.installation.url));
 }

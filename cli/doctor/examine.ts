@@ -20,7 +20,7 @@ import { CliError } from '../process-context';
 /** Makes all checks of `waypost doctor`. */
 
 export async function examine(session: Session): Promise<Check[]> {
-  const { url } = session.place();
+  const { url } = session.installation();
   const around = surroundings(session.world, url);
   const settings = settingsOf(around);
   return [
@@ -46,7 +46,7 @@ function settingsOf({ env }: Surroundings): Settings | Check {
 }
 
 async function controlChecks(session: Session): Promise<Check[]> {
-  const { url, from } = session.place();
+  const { url, from } = session.installation();
   const checks: Check[] = [];
   try {
     const ahead = await clockAhead(`${url}/api/v1/openapi.json`);
@@ -103,12 +103,12 @@ async function historyChecks({ api }: Session): Promise<Check[]> {
 }
 
 async function ingestChecks(
-  { place }: Session,
+  { installation }: Session,
   { env }: Pick<Surroundings, 'env'>,
 ): Promise<Check[]> {
   // The public address of ingest may be out of reach of a container; its health port is not.
   if (env.WAYPOST_HEALTH_HOST) return [];
-  const { ingestUrl } = place();
+  const { ingestUrl } = installation();
   return [await ingestCheck(ingestUrl)];
 }
 

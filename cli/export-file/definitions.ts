@@ -67,16 +67,16 @@ type AudiencePatch = Operations['PATCH /audiences/{id}']['body'];
 type TraitPatch = Operations['PATCH /computed-traits/{id}']['body'];
 
 /** The planned change of one definition; it has names where the body lacks ids. */
-interface Told {
+interface PlannedChange {
   name: string;
   sources: string[] | null;
   destinations: string[];
 }
 export type DefinitionStep =
-  | (Told & { kind: 'audience'; act: 'create'; body: AudienceBody; rename: boolean })
-  | (Told & { kind: 'trait'; act: 'create'; body: TraitBody; rename: boolean })
-  | (Told & { kind: 'audience'; act: 'change'; id: string; body: AudiencePatch })
-  | (Told & { kind: 'trait'; act: 'change'; id: string; body: TraitPatch })
+  | (PlannedChange & { kind: 'audience'; act: 'create'; body: AudienceBody; rename: boolean })
+  | (PlannedChange & { kind: 'trait'; act: 'create'; body: TraitBody; rename: boolean })
+  | (PlannedChange & { kind: 'audience'; act: 'change'; id: string; body: AudiencePatch })
+  | (PlannedChange & { kind: 'trait'; act: 'change'; id: string; body: TraitPatch })
   | { kind: 'audience' | 'trait'; act: 'keep'; name: string };
 
 /** @param faults collects the reasons why a definition cannot be applied */
@@ -155,8 +155,8 @@ interface Made {
 interface Ways<F, H> {
   kind: 'audience' | 'trait';
   toFile: (one: H) => F;
-  create: (told: Told, made: Made) => DefinitionStep;
-  change: (told: Told, id: string, body: { syncEvery: string }) => DefinitionStep;
+  create: (told: PlannedChange, made: Made) => DefinitionStep;
+  change: (told: PlannedChange, id: string, body: { syncEvery: string }) => DefinitionStep;
 }
 
 function plan<
@@ -171,7 +171,7 @@ function plan<
   const { name, key, sources, destinations, syncEvery } = wanted;
   // The key of a definition never changes, and no two have the same.
   const same = here.find((one) => one.key === key);
-  const told = { name, sources, destinations };
+  const planned = { name, sources, destinations };
   if (!same) {
     const other = here.find((one) => one.name === name);
     if (other) {
@@ -184,7 +184,7 @@ function plan<
     if (keyOf(key) !== key) {
       faults.push(`"${key}", the key of ${kind} "${name}", is not in snake_case.`);
     }
-    return create(told, { body: { name: rename ? key : name, syncEvery }, rename });
+    return create(planned, { body: { name: rename ? key : name, syncEvery }, rename });
   }
   const inOrder = (one: F) => ({
     ...one,
@@ -192,7 +192,7 @@ function plan<
     destinations: one.destinations.toSorted(),
   });
   if (isDeepStrictEqual(inOrder(toFile(same)), inOrder(wanted))) return { kind, act: 'keep', name };
-  return change(told, same.id, { syncEvery });
+  return change(planned, same.id, { syncEvery });
 }
 
 interface Definitions {

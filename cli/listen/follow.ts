@@ -126,7 +126,7 @@ class Follower {
     const search = new URLSearchParams(query as Record<string, string>).toString();
     const response = await fetch(`${api.base}/events/stream${search === '' ? '' : `?${search}`}`, {
       headers: {
-        authorization: `Bearer ${api.place.token}`,
+        authorization: `Bearer ${api.installation.token}`,
         ...defined({ 'last-event-id': this.#last }),
       },
       signal,
@@ -136,7 +136,7 @@ class Follower {
       typeof ApiProblem
     >[1];
     const refused = new ApiProblem(response.status, problem);
-    throw new CliError(sentenceOf(refused, api.place.url), undefined, refused);
+    throw new CliError(sentenceOf(refused, api.installation.url), undefined, refused);
   }
 
   async #take({ event, data }: ServerSent): Promise<void> {

@@ -113,7 +113,7 @@ export class Forwarder {
       const startedAt = performance.now();
       const { status, response, broke } = await this.#post(forward);
       if (broke === undefined) {
-        this.#tell(undefined);
+        this.#reportOutage(undefined);
         this.options.onAnswer(forward, {
           status,
           response,
@@ -123,7 +123,7 @@ export class Forwarder {
         return;
       }
       // If the server closed an idle connection, that says nothing about the server.
-      if (tries > 1) this.#tell(broke);
+      if (tries > 1) this.#reportOutage(broke);
       await retry.pause();
       if (signal.aborted) {
         this.#unsent++;
@@ -132,7 +132,7 @@ export class Forwarder {
     }
   }
 
-  #tell(why: string | undefined): void {
+  #reportOutage(why: string | undefined): void {
     if (this.#away === (why !== undefined)) return;
     this.#away = why !== undefined;
     this.options.onAway(why);

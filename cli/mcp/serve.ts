@@ -5,8 +5,8 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { parseJson } from '../../shared/json/json';
 import { type Session } from '../command';
-import { type Api, findPlace, openApi } from '../connect/api';
-import { type Place } from '../connect/resolve-place';
+import { type Api, findInstallation, openApi } from '../connect/api';
+import { type Installation } from '../connect/resolve-installation';
 import { type Allowed, type OpenApi } from './operations';
 import { addTools } from './tools';
 import { CliError } from '../process-context';
@@ -22,7 +22,7 @@ export interface McpOptions {
 
 export async function serve({ world, print }: Session, options: McpOptions): Promise<void> {
   const allowed = { writes: options.allowWrites ?? false, admin: options.allowAdmin ?? false };
-  const api = assistantApi(findPlace(world, options.url, { adminToken: false }));
+  const api = assistantApi(findInstallation(world, options.url, { adminToken: false }));
   const [{ data: session }, { data: document }] = await Promise.all([
     api.call('GET /session', {}),
     api.call('GET /openapi.json', {}),
@@ -69,15 +69,15 @@ export async function serve({ world, print }: Session, options: McpOptions): Pro
 }
 
 /** @throws CliError without a token for assistants */
-function assistantApi(place: Place): Api {
-  if (place.token === undefined) {
+function assistantApi(installation: Installation): Api {
+  if (installation.token === undefined) {
     throw new CliError(
-      `There is no token for an assistant at ${place.url}. The admin token of the services is not ` +
-        'used, because an assistant reads texts of strangers. Run `waypost tokens create ' +
+      `There is no token for an assistant at ${installation.url}. The admin token of the services ` +
+        'is not used, because an assistant reads texts of strangers. Run `waypost tokens create ' +
         'assistant --role read_only`, and set WAYPOST_TOKEN to what it prints.',
     );
   }
-  return openApi(place);
+  return openApi(installation);
 }
 
 function extentOf({ writes, admin }: Allowed): string {

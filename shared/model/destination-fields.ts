@@ -25,7 +25,7 @@ interface Plain extends Permission {
   /** absent: the command line does not set it */
   option?: {
     flags: string;
-    about: string;
+    help: string;
     /** what removes the setting: no value that the field may have */
     unset: string;
   };
@@ -95,7 +95,7 @@ export const DESTINATION_FIELDS = {
     description: 'Message types to deliver. Omit for all',
     option: {
       flags: '--types <types>',
-      about: 'message types, such as track,identify, or all',
+      help: 'message types, such as track,identify, or all',
       unset: 'all',
     },
     line: { title: 'types', unset: 'all' },
@@ -109,8 +109,7 @@ export const DESTINATION_FIELDS = {
       '100. Only matching messages are delivered',
     option: {
       flags: '--filter <condition>',
-      about:
-        'condition in CEL, such as \'event == "Order Completed"\'; none to deliver all messages',
+      help: 'condition in CEL, such as \'event == "Order Completed"\'; none to deliver all messages',
       unset: 'none',
     },
     line: { title: 'filter' },
@@ -124,7 +123,7 @@ export const DESTINATION_FIELDS = {
     description: 'Maximum requests per second to each URL. Omit for no limit',
     option: {
       flags: '--max-per-second <n>',
-      about: 'maximum requests per second to each URL; 0 for no limit',
+      help: 'maximum requests per second to each URL; 0 for no limit',
       unset: '0',
     },
     line: { title: 'a second', unset: 'no limit' },
@@ -147,8 +146,7 @@ export const DESTINATION_FIELDS = {
       'value of /alerts',
     option: {
       flags: '--switch-off-after <duration>',
-      about:
-        'disable it after failing for this long, such as 5d; 0s: never; default: as in the alerts',
+      help: 'disable it after failing for this long, such as 5d; 0s: never; default: as in the alerts',
       unset: 'default',
     },
     line: { title: 'disabled after' },

@@ -1,4 +1,8 @@
-import { type Given, type Local, resolvePlace } from '../../../cli/connect/resolve-place';
+import {
+  type Given,
+  type Local,
+  resolveInstallation,
+} from '../../../cli/connect/resolve-installation';
 
 /** Resolves the address of Waypost, and sends a token to no other address. */
 
@@ -82,17 +86,17 @@ test.each<
     { url: OWN.url, ingestUrl: 'https://in.example', token: 'local' },
   ],
 ])('%s', (_, given, place) => {
-  expect(resolvePlace(given)).toMatchObject(place);
+  expect(resolveInstallation(given)).toMatchObject(place);
 });
 
 test('an unknown data dir is refused, also with a token of the environment', () => {
-  expect(() => resolvePlace({ env: { WAYPOST_TOKEN: 't' }, local: UNKNOWN })).toThrow(
+  expect(() => resolveInstallation({ env: { WAYPOST_TOKEN: 't' }, local: UNKNOWN })).toThrow(
     /^No `npm start` of yours has made \.waypost, .* run `npm start` here again\..*WAYPOST_URL/,
   );
 });
 
 test('a data dir whose system is down is refused, also with a token of the environment', () => {
-  expect(() => resolvePlace({ env: { WAYPOST_TOKEN: 't' }, local: STOPPED })).toThrow(
+  expect(() => resolveInstallation({ env: { WAYPOST_TOKEN: 't' }, local: STOPPED })).toThrow(
     /^The Waypost of \.waypost is not running\. Run `npm start`/,
   );
 });
@@ -100,6 +104,6 @@ test('a data dir whose system is down is refused, also with a token of the envir
 test.each(['waypost.example', 'ftp://a', 'http://', 'http://me:secret@a.example'])(
   'the address %s is refused',
   (url) => {
-    expect(() => resolvePlace({ url, env: {} })).toThrow(/^--url must/);
+    expect(() => resolveInstallation({ url, env: {} })).toThrow(/^--url must/);
   },
 );

@@ -7,7 +7,7 @@ import { reasonWords } from './reason-words';
 /** How a destination stands: what fails, since when, why, and when it goes on. Pure. */
 
 /** A row of `waypost status`. */
-export interface Standing {
+export interface DestinationStatus {
   id: string;
   name: string;
   state: DestinationRow['state'];
@@ -30,7 +30,11 @@ export interface Details {
 }
 
 /** @param since from when on the row counts */
-export function standingOf(row: DestinationRow, since: string, details: Details = {}): Standing {
+export function destinationStatusOf(
+  row: DestinationRow,
+  since: string,
+  details: Details = {},
+): DestinationStatus {
   const { destination, name, state, circuits } = row;
   const opened = circuits.map(({ at }) => at).sort()[0];
   return {
@@ -71,8 +75,8 @@ function whyOf(row: DestinationRow, since: string, { waiting }: Details): string
  * Says when what waits goes on, in a few words. The last failure is what `why` says already.
  * @param newest the newest delivery that waits
  */
-export function standingWords(
-  { goesOn, waiting, dead }: Standing,
+export function goesOnInWords(
+  { goesOn, waiting, dead }: DestinationStatus,
   newest: DeliveryRow | undefined,
   nowMs: number,
 ): string | undefined {

@@ -30,7 +30,7 @@ export interface Given {
   adminToken?: boolean;
 }
 
-export interface Place {
+export interface Installation {
   /** control, without a path */
   url: string;
   /** undefined: unknown */
@@ -45,7 +45,13 @@ const DEFAULT_CONTROL = 'http://127.0.0.1:8090';
 const DEFAULT_INGEST = 'http://127.0.0.1:8080';
 
 /** @throws CliError for an invalid address, and for a data dir that gives none now */
-export function resolvePlace({ url, env, kept, local, adminToken = true }: Given): Place {
+export function resolveInstallation({
+  url,
+  env,
+  kept,
+  local,
+  adminToken = true,
+}: Given): Installation {
   const named = url ?? (env.WAYPOST_URL || undefined);
   const envToken = env.WAYPOST_TOKEN || (adminToken && env.WAYPOST_ADMIN_TOKEN) || undefined;
   const here = loginOf(local, adminToken);
@@ -53,11 +59,11 @@ export function resolvePlace({ url, env, kept, local, adminToken = true }: Given
     ? checkUrl(env.WAYPOST_INGEST_URL, 'WAYPOST_INGEST_URL')
     : undefined;
   if (named !== undefined) {
-    const place = checkUrl(named, url === undefined ? 'WAYPOST_URL' : '--url');
-    const same = [kept, here].find((one) => one && sameOrigin(one.url, place));
+    const control = checkUrl(named, url === undefined ? 'WAYPOST_URL' : '--url');
+    const same = [kept, here].find((one) => one && sameOrigin(one.url, control));
     return {
-      url: place,
-      ingestUrl: envIngest ?? same?.ingestUrl ?? ingestBeside(place),
+      url: control,
+      ingestUrl: envIngest ?? same?.ingestUrl ?? ingestBeside(control),
       token: envToken ?? same?.token,
       from: url === undefined ? 'WAYPOST_URL' : '--url',
     };
