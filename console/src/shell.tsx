@@ -15,13 +15,13 @@ const words = text.shell.shell;
 
 /** The frame of every page: navigation, search, session, appearance, documentation and version. */
 
-type Place = [path: string, name: string, icon: IconName, needed: Name];
+type NavEntry = [path: string, name: string, icon: IconName, needed: Name];
 
 /**
  * The pages by what they are about. The last element of a place: the operation that a user needs
  * for this page.
  */
-const GROUPS: [heading: string, places: Place[]][] = [
+const GROUPS: [heading: string, entries: NavEntry[]][] = [
   [
     '',
     [
@@ -85,7 +85,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </span>
       </header>
       <nav id="places" aria-label={words.pages} className={open ? 'places open' : 'places'}>
-        <Places />
+        <NavGroups />
         <div className="about">
           <span>{words.version(__WAYPOST_VERSION__)}</span>
         </div>
@@ -174,19 +174,19 @@ function Unacknowledged() {
   );
 }
 
-function Places() {
+function NavGroups() {
   const { session } = useSession();
-  const groups = GROUPS.map(([heading, places]) => ({
+  const groups = GROUPS.map(([heading, entries]) => ({
     heading,
-    places: places.filter(([, , , needed]) => allows(session, needed)),
+    entries: entries.filter(([, , , needed]) => allows(session, needed)),
   }));
   return groups
-    .filter(({ places }) => places.length > 0)
-    .map(({ heading, places }) => (
+    .filter(({ entries }) => entries.length > 0)
+    .map(({ heading, entries }) => (
       <div key={heading}>
         {heading !== '' && <div className="heading">{heading}</div>}
         <ul>
-          {places.map(([path, name, icon]) => (
+          {entries.map(([path, name, icon]) => (
             <li key={path}>
               <NavLink to={path} end={path === '/'}>
                 <Icon name={icon} />

@@ -55,14 +55,14 @@ export function AudienceForm({ draft, onChange, problems, counting, stored, chil
 
 /** The condition, with the matching users beside it (on a phone, below it). */
 function Condition({ draft, onChange, problems, counting, children }: Omit<Props, 'stored'>) {
-  const seen = useEventNames(draft.sources);
+  const seenNames = useEventNames(draft.sources);
   const { counted, condition, previewing, mistake } = counting;
   const said = mistake ?? (condition === undefined ? undefined : problems.get('condition'));
   return (
     <>
       <Stack>
         {children}
-        <ConditionField draft={draft} onChange={onChange} seen={seen} mistake={said} />
+        <ConditionField draft={draft} onChange={onChange} seenNames={seenNames} mistake={said} />
       </Stack>
       <PreviewView
         asked={counted && condition !== undefined && mistake === undefined}

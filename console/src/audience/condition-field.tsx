@@ -16,7 +16,7 @@ const words = text.condition.conditionField;
 interface Props {
   draft: AudienceDraft;
   onChange: (draft: AudienceDraft) => void;
-  seen: SeenNames;
+  seenNames: SeenNames;
   /** the API's error for the text */
   mistake: string | undefined;
 }
@@ -25,7 +25,7 @@ export function ConditionField(props: Props) {
   return props.draft.as === 'rows' ? <AsRows {...props} /> : <AsText {...props} />;
 }
 
-function AsRows({ draft, onChange, seen, mistake }: Props) {
+function AsRows({ draft, onChange, seenNames, mistake }: Props) {
   const [undo, setUndo] = useState<Rows>();
   const problems = rowProblems(draft.rows);
   const text = celOf(draft.rows);
@@ -36,7 +36,7 @@ function AsRows({ draft, onChange, seen, mistake }: Props) {
   const [missing] = problems;
   return (
     <Stack gap="sm">
-      <RowsEditor group={draft.rows} onChange={change} seen={seen} problems={problems} />
+      <RowsEditor group={draft.rows} onChange={change} seenNames={seenNames} problems={problems} />
       <div role="status">
         {undo && (
           <Group gap="xs">

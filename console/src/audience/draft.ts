@@ -100,7 +100,7 @@ export function conditionOf({ as, rows, text }: AudienceDraft): string | undefin
 }
 
 /** The names of another definition. */
-export interface Known {
+export interface KnownDefinition {
   id: string;
   name: string;
   key: string;
@@ -113,7 +113,7 @@ export type Naming =
  * Returns the name of the trait in webhooks, while somebody types the audience's name.
  * @param others existing definitions
  */
-export function namingOf(name: string, others: readonly Known[]): Naming {
+export function namingOf(name: string, others: readonly KnownDefinition[]): Naming {
   if (name.trim() === '') return { problem: undefined };
   const key = keyOf(name.trim());
   if (key === undefined) {

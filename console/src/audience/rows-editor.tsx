@@ -28,23 +28,23 @@ const words = text.condition.rowsEditor;
 interface Props {
   group: Group;
   onChange: (group: Group) => void;
-  seen: SeenNames;
+  seenNames: SeenNames;
   problems: ReadonlyMap<string, string>;
 }
 
 export function RowsEditor({ group, onChange, ...rest }: Props) {
-  const set = (place: readonly number[], row: AnyRow | undefined) => {
-    if (place.length > 0) onChange(withRow(group, place, row));
+  const set = (path: readonly number[], row: AnyRow | undefined) => {
+    if (path.length > 0) onChange(withRow(group, path, row));
     else if (row && isGroup(row)) onChange(row);
   };
-  return <GroupEditor group={group} place={[]} set={set} {...rest} />;
+  return <GroupEditor group={group} path={[]} set={set} {...rest} />;
 }
 
 interface Common {
   /** its position: `[2, 0]` is the first row of the third row, a group */
-  place: readonly number[];
-  set: (place: readonly number[], row: AnyRow | undefined) => void;
-  seen: SeenNames;
+  path: readonly number[];
+  set: (path: readonly number[], row: AnyRow | undefined) => void;
+  seenNames: SeenNames;
   problems: ReadonlyMap<string, string>;
 }
 
@@ -54,12 +54,12 @@ const JOINS = [
 ];
 
 function GroupEditor({ group, ...common }: Common & { group: Group }) {
-  const { place, set } = common;
-  const add = (row: AnyRow) => set(place, { ...group, rows: [...group.rows, row] });
-  const name = nameOf(place);
+  const { path, set } = common;
+  const add = (row: AnyRow) => set(path, { ...group, rows: [...group.rows, row] });
+  const name = nameOf(path);
   return (
     <fieldset className="group">
-      <legend>{place.length === 0 ? words.conditions : words.group(name)}</legend>
+      <legend>{path.length === 0 ? words.conditions : words.group(name)}</legend>
       <Stack gap="sm">
         <NativeSelect
           className="start"
@@ -67,33 +67,33 @@ function GroupEditor({ group, ...common }: Common & { group: Group }) {
           data={JOINS}
           value={group.join}
           onChange={(event) =>
-            set(place, { ...group, join: event.target.value === 'any' ? 'any' : 'all' })
+            set(path, { ...group, join: event.target.value === 'any' ? 'any' : 'all' })
           }
         />
         {group.rows.map((row, i) => {
-          const at = [...place, i];
+          const at = [...path, i];
           // The key is the position, because every other field is being edited.
           return isGroup(row) ? (
-            <GroupEditor key={i} {...common} group={row} place={at} />
+            <GroupEditor key={i} {...common} group={row} path={at} />
           ) : (
-            <RuleEditor key={i} {...common} rule={row} place={at} />
+            <RuleEditor key={i} {...common} rule={row} path={at} />
           );
         })}
         <Row gap="xs">
           <Button size="xs" variant="default" onClick={() => add(aRule())}>
-            {place.length > 0 ? words.addConditionTo(name) : words.addCondition}
+            {path.length > 0 ? words.addConditionTo(name) : words.addCondition}
           </Button>
-          {place.length + 1 < MAX_DEPTH && (
+          {path.length + 1 < MAX_DEPTH && (
             <Button
               size="xs"
               variant="default"
               onClick={() => add({ join: group.join === 'all' ? 'any' : 'all', rows: [aRule()] })}
             >
-              {place.length > 0 ? words.addGroupTo(name) : words.addGroup}
+              {path.length > 0 ? words.addGroupTo(name) : words.addGroup}
             </Button>
           )}
-          {place.length > 0 && (
-            <Button size="xs" variant="default" onClick={() => set(place, undefined)}>
+          {path.length > 0 && (
+            <Button size="xs" variant="default" onClick={() => set(path, undefined)}>
               {words.removeGroup(name)}
             </Button>
           )}
@@ -104,8 +104,8 @@ function GroupEditor({ group, ...common }: Common & { group: Group }) {
 }
 
 /** `[2, 0]` → 3.1 */
-function nameOf(place: readonly number[]): string {
-  return place.map((i) => i + 1).join('.');
+function nameOf(path: readonly number[]): string {
+  return path.map((i) => i + 1).join('.');
 }
 
 interface RuleProps extends Common {
@@ -113,15 +113,15 @@ interface RuleProps extends Common {
 }
 
 function RuleEditor(props: RuleProps) {
-  const { rule, place, set } = props;
-  const change = (fields: Partial<Rule>) => set(place, { ...rule, ...fields });
+  const { rule, path, set } = props;
+  const change = (fields: Partial<Rule>) => set(path, { ...rule, ...fields });
   const uses = usesOf(rule);
   const subjects = SUBJECTS.map((value) => ({ value, label: SUBJECT_WORDS[value] }));
   const tests = testsOf(rule.subject).map((value) => ({
     value,
     label: testInWords(rule.subject, value),
   }));
-  const name = nameOf(place);
+  const name = nameOf(path);
   return (
     <fieldset className="rule">
       <legend>{words.condition(name)}</legend>
@@ -130,7 +130,7 @@ function RuleEditor(props: RuleProps) {
           label={words.what}
           data={subjects}
           value={rule.subject}
-          onChange={(event) => set(place, withSubject(rule, event.target.value as Rule['subject']))}
+          onChange={(event) => set(path, withSubject(rule, event.target.value as Rule['subject']))}
         />
         <Names {...props} change={change} />
         <NativeSelect
@@ -147,7 +147,7 @@ function RuleEditor(props: RuleProps) {
         size="compact-xs"
         variant="default"
         aria-label={words.removeCondition(name)}
-        onClick={() => set(place, undefined)}
+        onClick={() => set(path, undefined)}
       >
         {words.remove}
       </Button>
@@ -159,22 +159,22 @@ type Changing = RuleProps & { change: (fields: Partial<Rule>) => void };
 
 /** The fields that name the trait, or the event and its property. */
 function Names(props: Changing) {
-  const { rule, seen } = props;
+  const { rule, seenNames } = props;
   const uses = usesOf(rule);
   return (
     <>
       {rule.subject === 'trait' && (
-        <NameField {...props} field="trait" label={words.trait} options={seen.traits} />
+        <NameField {...props} field="trait" label={words.trait} options={seenNames.traits} />
       )}
       {uses.event && (
-        <NameField {...props} field="event" label={words.event} options={seen.events} />
+        <NameField {...props} field="event" label={words.event} options={seenNames.events} />
       )}
       {uses.property && (
         <NameField
           {...props}
           field="property"
           label={words.property}
-          options={seen.propertiesOf(rule.event.trim())}
+          options={seenNames.propertiesOf(rule.event.trim())}
         />
       )}
     </>
@@ -187,7 +187,7 @@ interface NameProps extends Changing {
   options: string[];
 }
 
-function NameField({ rule, place, problems, change, field, label, options }: NameProps) {
+function NameField({ rule, path, problems, change, field, label, options }: NameProps) {
   return (
     <Suggested
       label={label}
@@ -195,7 +195,7 @@ function NameField({ rule, place, problems, change, field, label, options }: Nam
       value={rule[field]}
       onChange={(text) => change({ [field]: text })}
       // Show no error for an empty field: the user may not have reached it yet.
-      error={rule[field] === '' ? undefined : problems.get(`${place.join('/')}/${field}`)}
+      error={rule[field] === '' ? undefined : problems.get(`${path.join('/')}/${field}`)}
     />
   );
 }
@@ -206,10 +206,10 @@ const YES_NO = [
   { value: 'false', label: words.no },
 ];
 
-function Value({ rule, place, problems, seen, change }: Changing) {
+function Value({ rule, path, problems, seenNames, change }: Changing) {
   const kind = kindOf(rule);
   if (kind === 'none') return null;
-  const problem = rule.value === '' ? undefined : problems.get(`${place.join('/')}/value`);
+  const problem = rule.value === '' ? undefined : problems.get(`${path.join('/')}/value`);
   const set = (event: ChangeEvent<HTMLSelectElement>) => change({ value: event.target.value });
   const choice =
     rule.subject !== 'count' &&
@@ -228,7 +228,7 @@ function Value({ rule, place, problems, seen, change }: Changing) {
       ) : (
         <Suggested
           label={rule.subject === 'count' ? words.times : words.value}
-          options={rule.subject === 'trait' ? seen.valuesOf(rule.trait.trim()) : []}
+          options={rule.subject === 'trait' ? seenNames.valuesOf(rule.trait.trim()) : []}
           value={rule.value}
           onChange={(value) => change({ value })}
           description={choice ? valueHint(rule) : undefined}
@@ -248,7 +248,7 @@ function Value({ rule, place, problems, seen, change }: Changing) {
   );
 }
 
-function Window({ rule, place, problems, change }: Changing) {
+function Window({ rule, path, problems, change }: Changing) {
   return (
     <>
       <TextInput
@@ -257,7 +257,7 @@ function Window({ rule, place, problems, change }: Changing) {
         inputMode="numeric"
         value={rule.window}
         onChange={(event) => change({ window: event.target.value.trim() })}
-        error={problems.get(`${place.join('/')}/window`)}
+        error={problems.get(`${path.join('/')}/window`)}
       />
       <NativeSelect
         label={words.unit}

@@ -31,13 +31,13 @@ export function celOf(group: Group): string | undefined {
 }
 
 /** A text, and its operator, which needs parentheses beside another operator. */
-interface Part {
+interface ConditionPart {
   text: string;
   joins: '&&' | '||' | undefined;
 }
 
 /** @param gap between a row and the operator of the next row */
-function groupText({ join, rows }: Group, gap: string): Part {
+function groupText({ join, rows }: Group, gap: string): ConditionPart {
   const parts = rows.map((row) => (isGroup(row) ? groupText(row, ' ') : ruleText(row)));
   const [only] = parts;
   if (only && parts.length === 1) return only;
@@ -48,7 +48,7 @@ function groupText({ join, rows }: Group, gap: string): Part {
   return { text: texts.join(`${gap}${joins} `), joins };
 }
 
-function ruleText(rule: Rule): Part {
+function ruleText(rule: Rule): ConditionPart {
   const text = rule.subject === 'trait' ? traitText(rule) : eventText(rule);
   return { text, joins: mayLack(rule) ? '&&' : undefined };
 }

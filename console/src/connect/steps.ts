@@ -9,7 +9,7 @@ export type Tested = 'passed' | 'failed' | undefined;
 /** `open`: still to do, or left out */
 type Mark = 'done' | 'failed' | 'open';
 
-interface Place {
+interface ConnectProgress {
   /** undefined: nothing is stored yet */
   id: string | undefined;
   at: Step;
@@ -19,7 +19,7 @@ interface Place {
 }
 
 /** A test that failed is never done, whatever came after it. */
-export function markOf(step: Step, { id, at, tested, isLive }: Place): Mark {
+export function markOf(step: Step, { id, at, tested, isLive }: ConnectProgress): Mark {
   switch (step) {
     case 'source':
       return id !== undefined || at !== 'source' ? 'done' : 'open';
@@ -36,7 +36,7 @@ export function markOf(step: Step, { id, at, tested, isLive }: Place): Mark {
 /** Returns the address of a step; undefined for one that cannot be visited yet. */
 export function addressOf(
   step: Step,
-  { id, tested }: Pick<Place, 'id' | 'tested'>,
+  { id, tested }: Pick<ConnectProgress, 'id' | 'tested'>,
 ): string | undefined {
   if (id === undefined) return step === 'source' ? '/connect' : undefined;
   return `/connect/${id}/${step}${tested === undefined ? '' : `?test=${tested}`}`;

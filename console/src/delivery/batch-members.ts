@@ -3,7 +3,7 @@ import { type Deliveries, type Delivery } from '../../../shared/api/operations';
 /** Finds the members of a batch among deliveries. Pure. */
 
 type Row = Deliveries['data'][number];
-type Place = NonNullable<Delivery['attempts'][number]['urls'][number]['batch']>;
+type AttemptBatch = NonNullable<Delivery['attempts'][number]['urls'][number]['batch']>;
 
 export interface BatchMember {
   delivery: string;
@@ -16,7 +16,7 @@ export interface BatchMember {
 }
 
 /** Returns the members in the order of the array. */
-export function membersOf(batch: Place['id'], deliveries: readonly Row[]): BatchMember[] {
+export function membersOf(batch: AttemptBatch['id'], deliveries: readonly Row[]): BatchMember[] {
   const members = deliveries.flatMap(({ id, type, event, attempts }) => {
     const url = attempts.flatMap(({ urls }) => urls).find((each) => each.batch?.id === batch);
     if (!url?.batch) return [];

@@ -9,7 +9,7 @@ import { useMay } from '../lib/session';
 import { MoreMenu } from '../ui/more-menu';
 import { Failure, LinkButton, Pill, Question } from '../ui/ui';
 import { RotateSecretDialog } from './rotate-secret';
-import { actionFor, troubleInWords } from './standing';
+import { nextActionFor, troubleInWords } from './state-advice';
 import { TestSend } from './test-send';
 import { text } from '../texts';
 
@@ -68,7 +68,7 @@ export function Actions({ destination, etag, health, onChanged }: Props) {
   });
   // Without If-Match: a stop applies regardless of other changes.
   const set = (body: { enabled?: boolean; paused?: boolean }) => change.mutate({ id, body });
-  const fitting = health && actionFor(health.state, dead);
+  const fitting = health && nextActionFor(health.state, dead);
   const items = itemsOf({
     destination,
     waiting,
@@ -159,7 +159,7 @@ interface Standings {
   /** undefined: not read yet */
   waiting: number | undefined;
   /** the action that has a button beside the menu */
-  fitting: ReturnType<typeof actionFor> | undefined;
+  fitting: ReturnType<typeof nextActionFor> | undefined;
   may: ReturnType<typeof useRights>;
 }
 

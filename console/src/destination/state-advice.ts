@@ -21,7 +21,7 @@ type Action = 'enable' | 'resume' | 'replay' | 'test';
  * again what died while it did.
  * @param dead deliveries that were given up within the last day
  */
-export function actionFor(state: State, dead: number): Action {
+export function nextActionFor(state: State, dead: number): Action {
   if (state === 'off') return 'enable';
   if (state === 'paused') return 'resume';
   return state !== 'failing' && dead > 0 ? 'replay' : 'test';

@@ -1,6 +1,6 @@
 import { type Delivery } from '../../../shared/api/operations';
 
-/** How often a page looks what became of an event. Pure. */
+/** How often a page checks what became of an event. Pure. */
 
 const OFTEN_MS = 2_000;
 const SELDOM_MS = 10_000;
@@ -8,13 +8,13 @@ const SELDOM_MS = 10_000;
 const SOON_MS = 60_000;
 
 /**
- * Returns when to look again at the deliveries of a message.
+ * Returns when to read the deliveries of a message again.
  * @param destinations those that the message was routed to
  * @param deliveries those that are known; undefined: not read yet
  * @param shownMs for so long somebody has looked
  * @returns ms; false: nothing will change
  */
-export function lookAgainMs(
+export function recheckMs(
   destinations: readonly string[],
   deliveries: readonly Pick<Delivery, 'destination' | 'settledAt'>[] | undefined,
   shownMs: number,

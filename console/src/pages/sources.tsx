@@ -7,7 +7,7 @@ import { count, perMinuteInWords, rateInWords } from '../lib/labels';
 import { useMay } from '../lib/session';
 import { useTelling } from '../lib/sources';
 import { NewSource } from '../source/new-source';
-import { perMinuteOf, rejectedShare } from '../source/standing';
+import { perMinuteOf, rejectedShare } from '../source/activity';
 import { type Filters, Pager, SearchBar, sortable, useFilters } from '../ui/filters';
 import { ViewTabs } from '../ui/saved-views';
 import { Empty, NameLink, number, Page, Pill, Table, Unread, When } from '../ui/ui';

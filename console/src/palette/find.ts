@@ -2,7 +2,7 @@ import { compact } from '../../../shared/collections/defined';
 
 /** What the palette offers for the words that somebody typed. Pure. */
 
-export interface Place {
+export interface PaletteEntry {
   /** its name, as the user reads it */
   name: string;
   to: string;
@@ -22,16 +22,16 @@ const MIN_SEARCH = 3;
 
 const query = (name: string, text: string) => new URLSearchParams([[name, text]]).toString();
 
-/** Returns the places whose name has all words of the text, in any order. */
-export function placesWith(places: readonly Place[], text: string): Place[] {
+/** Returns the entries whose name has all words of the text, in any order. */
+export function entriesWith(entries: readonly PaletteEntry[], text: string): PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/);
-  return places.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+  return entries.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
 }
 
 /**
  * Returns where the text itself may lead: an id has its page, and any other text can be searched.
  */
-export function leadsOf(typed: string, words: Words): Place[] {
+export function leadsOf(typed: string, words: Words): PaletteEntry[] {
   const text = typed.trim();
   if (/^dlv_\S+$/.test(text)) return [{ name: words.delivery(text), to: `/deliveries/${text}` }];
   if (/^rpl_\S+$/.test(text)) return [{ name: words.replay(text), to: `/replays/${text}` }];

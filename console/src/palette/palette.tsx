@@ -7,7 +7,7 @@ import { allows } from '../lib/access';
 import { useRead } from '../lib/api';
 import { useSession } from '../lib/session';
 import { Icon } from '../ui/icons';
-import { leadsOf, type Place, placesWith } from './find';
+import { leadsOf, type PaletteEntry, entriesWith } from './find';
 import { Shortcuts } from './shortcuts';
 import { text } from '../texts';
 
@@ -81,7 +81,7 @@ function Search({ onGo }: { onGo: () => void }) {
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const groups = useFound(typed);
-  const found = groups.flatMap(({ places }) => places);
+  const found = groups.flatMap(({ entries }) => entries);
   const navigate = useNavigate();
   const list = useId();
   const active = useRef<HTMLLIElement>(null);
@@ -89,10 +89,10 @@ function Search({ onGo }: { onGo: () => void }) {
     // It returns a promise in newer browsers, which React would take for a clean-up.
     active.current?.scrollIntoView({ block: 'nearest' });
   }, [at]);
-  const go = (place: Place | undefined) => {
-    if (!place) return;
+  const go = (entry: PaletteEntry | undefined) => {
+    if (!entry) return;
     onGo();
-    void navigate(place.to);
+    void navigate(entry.to);
   };
   const move = (by: number) => setAt((at + by + found.length) % Math.max(1, found.length));
   return (
@@ -120,25 +120,25 @@ function Search({ onGo }: { onGo: () => void }) {
         }}
       />
       <ul className="palette" role="listbox" id={list} aria-label={words.results}>
-        {groups.map(({ name, places }) => (
+        {groups.map(({ name, entries }) => (
           <li key={name} role="presentation">
             <div className="palette-group" role="presentation">
               {name}
             </div>
             <ul role="group" aria-label={name}>
-              {places.map((place) => {
-                const i = found.indexOf(place);
+              {entries.map((entry) => {
+                const i = found.indexOf(entry);
                 return (
                   <li
-                    key={place.to + place.name}
+                    key={entry.to + entry.name}
                     ref={i === at ? active : undefined}
                     role="option"
                     id={`${list}-${String(i)}`}
                     aria-selected={i === at}
                     onMouseMove={() => setAt(i)}
-                    onClick={() => go(place)}
+                    onClick={() => go(entry)}
                   >
-                    <bdi>{place.name}</bdi>
+                    <bdi>{entry.name}</bdi>
                   </li>
                 );
               })}
@@ -152,7 +152,7 @@ function Search({ onGo }: { onGo: () => void }) {
 
 const { pages: NAMES } = words;
 /** The pages, and the operation that a user needs for each. */
-const PAGES: readonly (Place & { needed: Name })[] = [
+const PAGES: readonly (PaletteEntry & { needed: Name })[] = [
   { name: NAMES.overview, to: '/', needed: 'GET /overview' },
   { name: NAMES.events, to: '/debugger', needed: 'GET /events' },
   { name: NAMES.deliveries, to: '/deliveries', needed: 'GET /deliveries' },
@@ -176,7 +176,7 @@ const PAGES: readonly (Place & { needed: Name })[] = [
 
 interface Group {
   name: string;
-  places: Place[];
+  entries: PaletteEntry[];
 }
 
 /** Pages at once; destinations and sources from the server, as soon as somebody has typed. */
@@ -193,9 +193,9 @@ function useFound(typed: string): Group[] {
       ? []
       : (found.data?.data.data ?? []).map(({ id, name }) => ({ name, to: `/${kind}/${id}` }));
   return [
-    { name: words.destinations, places: named('destinations', destinations) },
-    { name: words.sources, places: named('sources', sources) },
-    { name: words.search, places: leadsOf(typed, words) },
-    { name: words.goTo, places: placesWith(pages, typed.trim()).slice(0, SHOWN * 2) },
-  ].filter(({ places }) => places.length > 0);
+    { name: words.destinations, entries: named('destinations', destinations) },
+    { name: words.sources, entries: named('sources', sources) },
+    { name: words.search, entries: leadsOf(typed, words) },
+    { name: words.goTo, entries: entriesWith(pages, typed.trim()).slice(0, SHOWN * 2) },
+  ].filter(({ entries }) => entries.length > 0);
 }

@@ -1,6 +1,6 @@
 import { type SourceRow } from '../../../shared/api/operations';
 
-/** What somebody most likely wants to do with a source. Pure. */
+/** What the last calls of a source say of it, and what it needs next. Pure. */
 
 type Activity = NonNullable<SourceRow['activity']>;
 type Action = 'enable' | 'send' | 'connect';
@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
  * Returns the next thing that the source needs; undefined: nothing.
  * @param activity undefined: not known
  */
-export function actionFor(
+export function nextActionFor(
   { enabled }: Pick<SourceRow, 'enabled'>,
   activity: Pick<Activity, 'calls' | 'destinations'> | undefined,
 ): Action | undefined {

@@ -7,7 +7,7 @@ import { useMay } from '../lib/session';
 import { Copy } from '../ui/code';
 import { MoreMenu } from '../ui/more-menu';
 import { Failure, LinkButton, Pill, Question } from '../ui/ui';
-import { actionFor } from './standing';
+import { nextActionFor } from './activity';
 import { text } from '../texts';
 
 const words = text.source.header;
@@ -51,7 +51,7 @@ export function Actions({ source, etag, activity }: Props) {
   const remove = useChange('DELETE /sources/{id}', { onDone: () => void navigate('/sources') });
   // Without If-Match: a stop applies regardless of other changes.
   const set = (on: boolean) => change.mutate({ id, body: { enabled: on } });
-  const fitting = actionFor(source, activity);
+  const fitting = nextActionFor(source, activity);
   const mayDisable = mayChange && enabled;
   return (
     <>

@@ -7,7 +7,7 @@ import { useMay } from '../lib/session';
 import { Tile } from '../ui/tile';
 import { Empty, LinkButton, Pill, Said, Section, TextLink, Unread, When } from '../ui/ui';
 import { SourceEvents } from './events';
-import { perMinuteOf, rejectedShare } from './standing';
+import { perMinuteOf, rejectedShare } from './activity';
 import { text } from '../texts';
 
 const words = text.source.overview;

@@ -4,7 +4,7 @@ import { type Delivery } from '../../../shared/api/operations';
 import { type SourceEvent } from '../lib/live';
 import { useNames, useRead } from '../lib/api';
 import { outcomeInWords, takersInWords } from '../lib/labels';
-import { lookAgainMs } from '../lib/look-again';
+import { recheckMs } from '../lib/recheck';
 import { useMay } from '../lib/session';
 import { JsonView } from './json-view';
 import { NameLink, Pill, Said, TextLink, When } from './ui';
@@ -158,7 +158,7 @@ function useStatuses(
     'GET /deliveries',
     { query: { message, limit: MOST_DELIVERIES } },
     {
-      every: (last) => lookAgainMs(takers, last?.data, Date.now() - (openedAt ?? 0)),
+      every: (last) => recheckMs(takers, last?.data, Date.now() - (openedAt ?? 0)),
       enabled: may && openedAt !== undefined && message !== '',
     },
   );

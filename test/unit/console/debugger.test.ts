@@ -1,5 +1,5 @@
 import { readingById } from '../../../console/src/lib/by-id';
-import { lookAgainMs } from '../../../console/src/lib/look-again';
+import { recheckMs } from '../../../console/src/lib/recheck';
 
 /** What the page of live events asks the API for. */
 
@@ -58,7 +58,7 @@ describe('reading by id', () => {
 describe('looking again at the deliveries of an event', () => {
   const open = { destination: 'a', settledAt: null };
   const ended = { destination: 'a', settledAt: '2026-01-01T00:00:00.000Z' };
-  test.each<[string, Parameters<typeof lookAgainMs>[1], number, number | false]>([
+  test.each<[string, Parameters<typeof recheckMs>[1], number, number | false]>([
     ['nothing is read yet', undefined, 0, 2_000],
     ['none is known yet', [], 59_999, 2_000],
     ['none is known for long', [], 60_000, false],
@@ -66,10 +66,10 @@ describe('looking again at the deliveries of an event', () => {
     ['one is open for long', [open], 60_000, 10_000],
     ['all have ended', [ended], 0, false],
   ])('%s', (_, deliveries, shownMs, expected) => {
-    expect(lookAgainMs(['a'], deliveries, shownMs)).toBe(expected);
+    expect(recheckMs(['a'], deliveries, shownMs)).toBe(expected);
   });
 
   test('waits for the delivery of each destination', () => {
-    expect(lookAgainMs(['a', 'b'], [ended], 0)).toBe(2_000);
+    expect(recheckMs(['a', 'b'], [ended], 0)).toBe(2_000);
   });
 });

@@ -1,7 +1,7 @@
-import { actionFor, troubleInWords } from '../../../console/src/destination/standing';
+import { nextActionFor, troubleInWords } from '../../../console/src/destination/state-advice';
 import { headlineOf } from '../../../console/src/lib/headline';
 import { timeTicks } from '../../../console/src/lib/series';
-import { leadsOf, placesWith } from '../../../console/src/palette/find';
+import { leadsOf, entriesWith } from '../../../console/src/palette/find';
 import { type Overview } from '../../../shared/api/operations';
 import { text } from '../../../console/src/texts';
 
@@ -109,7 +109,7 @@ describe('a destination', () => {
     ['healthy', 0, 'test'],
     ['idle', 0, 'test'],
   ] as const)('that is %s with %d dead offers first: %s', (state, dead, action) => {
-    expect(actionFor(state, dead)).toBe(action);
+    expect(nextActionFor(state, dead)).toBe(action);
   });
 });
 
@@ -138,7 +138,7 @@ describe('the search of everything', () => {
       { name: 'Deliveries that wait', to: '/a' },
       { name: 'Destinations', to: '/b' },
     ];
-    expect(placesWith(places, 'wait deli').map(({ to }) => to)).toEqual(['/a']);
-    expect(placesWith(places, '')).toEqual(places);
+    expect(entriesWith(places, 'wait deli').map(({ to }) => to)).toEqual(['/a']);
+    expect(entriesWith(places, '')).toEqual(places);
   });
 });

@@ -1,5 +1,5 @@
 import { lastMinute, recentCalls } from '../../../console/src/lib/recent-calls';
-import { actionFor, perMinuteOf, rejectedShare } from '../../../console/src/source/standing';
+import { nextActionFor, perMinuteOf, rejectedShare } from '../../../console/src/source/activity';
 
 describe('a source', () => {
   test.each([
@@ -11,7 +11,7 @@ describe('a source', () => {
     [true, { calls: 0, destinations: 1 }, 'send'],
     [true, { calls: 5, destinations: 1 }, undefined],
   ])('with enabled %s and %j needs: %s', (enabled, activity, needs) => {
-    expect(actionFor({ enabled }, activity)).toBe(needs);
+    expect(nextActionFor({ enabled }, activity)).toBe(needs);
   });
 
   test('has a share of rejected calls once there are calls', () => {
