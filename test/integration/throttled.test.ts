@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Definitions } from '../../services/audiences/definitions/compile';
 import { encodeEvent, EventLog, eventOf } from '../../services/audiences/repartition/event';
-import { encodeProfile } from '../../services/audiences/profiles/profile';
+import { encodeProfile } from '../../services/audiences/profiles/profile-codec';
 import { restore } from '../../services/audiences/profiles/restore';
 import { Forgotten } from '../../services/control/history/deletions';
 import { type History } from '../../services/control/history/history';
@@ -109,7 +109,7 @@ test.concurrent(
       numbers.map((i) => ({
         topic: 'profiles',
         key: `uuser-${String(i)}`,
-        value: encodeProfile({ t: { src_1: { note: [filler, 1] } } }),
+        value: encodeProfile({ traits: { src_1: { note: [filler, 1] } } }),
         partition: 0,
         headers: { format: FORMAT_HEADER },
       })),

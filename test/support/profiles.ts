@@ -34,7 +34,7 @@ export function profileStore(profiles: Readonly<Record<string, Profile>>): Profi
       from(
         after,
         limit,
-        names.filter((user) => profiles[user]?.s?.[definition]),
+        names.filter((user) => profiles[user]?.sentValues?.[definition]),
       ),
     touched: () => [],
     lastTouch: 0,

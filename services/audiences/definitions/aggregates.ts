@@ -46,9 +46,9 @@ type Content = number | Moment | Tally;
 /** The state of a counter in a profile. */
 export interface Counter {
   /** the last event that it counted, so that no event counts twice */
-  o: Mark;
+  last: Mark;
   /** number of the bucket since 1970 and its content, the oldest first */
-  b: [number, Content][];
+  buckets: [number, Content][];
 }
 
 const BUCKETS = 64;
@@ -130,15 +130,15 @@ export function count(
   event: Counted,
   { record, nowMs }: { record: RecordName; nowMs: number },
 ): Counter | undefined {
-  if (event.event !== spec.event || !isBehind(record, counter?.o)) return undefined;
+  if (event.event !== spec.event || !isBehind(record, counter?.last)) return undefined;
   if (spec.sources && !countsFor(spec.sources, event.source)) return undefined;
   const bucket = bucketOf(spec, event.atMs);
   if (bucket < oldestOf(spec, nowMs)) return undefined;
   const content = contentOf(spec, event);
   if (content === undefined) return undefined;
   return {
-    o: markAt(record, counter?.o),
-    b: join(spec, live(spec, counter, nowMs), [[bucket, content]]),
+    last: markAt(record, counter?.last),
+    buckets: join(spec, live(spec, counter, nowMs), [[bucket, content]]),
   };
 }
 
@@ -149,19 +149,23 @@ export function mergeCounters(
   from: Counter,
   { record, nowMs }: { record: RecordName; nowMs: number },
 ): Counter | undefined {
-  if (!isBehind(record, into?.o)) return undefined;
+  if (!isBehind(record, into?.last)) return undefined;
   return {
-    o: markAt(record, into?.o),
-    b: join(spec, live(spec, into, nowMs), live(spec, from, nowMs)),
+    last: markAt(record, into?.last),
+    buckets: join(spec, live(spec, into, nowMs), live(spec, from, nowMs)),
   };
 }
 
-function live(spec: CounterSpec, counter: Counter | undefined, nowMs: number): Counter['b'] {
+function live(spec: CounterSpec, counter: Counter | undefined, nowMs: number): Counter['buckets'] {
   const oldest = oldestOf(spec, nowMs);
-  return counter?.b.filter(([bucket]) => bucket >= oldest) ?? [];
+  return counter?.buckets.filter(([bucket]) => bucket >= oldest) ?? [];
 }
 
-function join(spec: CounterSpec, into: Counter['b'], from: Counter['b']): Counter['b'] {
+function join(
+  spec: CounterSpec,
+  into: Counter['buckets'],
+  from: Counter['buckets'],
+): Counter['buckets'] {
   const buckets = new Map(into);
   for (const [bucket, content] of from) {
     const before = buckets.get(bucket);
@@ -206,9 +210,9 @@ function tallied(...tallies: Tally[]): Tally {
 /**
  * Drops the rarest values of the oldest buckets. Among equally rare values, the first goes first.
  */
-function bounded(buckets: Counter['b']): Counter['b'] {
+function bounded(buckets: Counter['buckets']): Counter['buckets'] {
   let over = buckets.reduce((sum, [, content]) => sum + (content as Tally).length, 0) - MAX_VALUES;
-  const kept: Counter['b'] = [];
+  const kept: Counter['buckets'] = [];
   for (const [bucket, content] of buckets) {
     const tally = [...(content as Tally)];
     for (; over > 0 && tally.length > 0; over--) {

@@ -71,7 +71,7 @@ export class Definitions {
    */
   dueAt(profile: Profile, nowMs: number): number | undefined {
     let due: number | undefined;
-    for (const [id, counter] of Object.entries(profile.c ?? {})) {
+    for (const [id, counter] of Object.entries(profile.counters ?? {})) {
       const spec = this.#specs.get(id);
       const at = spec && changesAt(spec, counter, nowMs);
       if (at !== undefined && (due === undefined || at < due)) due = at;
@@ -91,8 +91,8 @@ export function ofAudience(
   const { condition } = audience;
   const base = { ...common(audience), kind: 'audience' as const, nothing: false };
   if (condition === undefined) {
-    const value: Definition['value'] = ({ l }, _, listedSince) => {
-      const [upload, listed] = l?.[audience.id] ?? [0, 0];
+    const value: Definition['value'] = ({ uploadedMemberships }, _, listedSince) => {
+      const [upload, listed] = uploadedMemberships?.[audience.id] ?? [0, 0];
       return listed === 1 && upload >= listedSince;
     };
     return { ...base, counters: [], value };
@@ -188,10 +188,10 @@ const WITHOUT_TRAITS = userVariables({ traits: {} });
  * object.
  */
 function userOf(profile: Profile, sources: TrustedSources): Variables {
-  const { t } = profile;
-  if (!t) return WITHOUT_TRAITS;
-  const known = users.get(t) ?? new Map<string, Variables>();
-  users.set(t, known);
+  const { traits } = profile;
+  if (!traits) return WITHOUT_TRAITS;
+  const known = users.get(traits) ?? new Map<string, Variables>();
+  users.set(traits, known);
   let user = known.get(sources.name);
   if (!user) {
     known.set(sources.name, (user = userVariables({ traits: traitsOf(profile, sources) })));
@@ -200,7 +200,7 @@ function userOf(profile: Profile, sources: TrustedSources): Variables {
 }
 
 function counterOf(profile: Profile, { id }: CounterSpec): Counter | undefined {
-  return profile.c?.[id];
+  return profile.counters?.[id];
 }
 
 /** Returns the definition and revision of a counter. */

@@ -85,7 +85,7 @@ export function applyRecord(
       const { offset, epoch, timestamp } = record;
       const origin = { name: profilesOrigin(context.partition, pass), offset, epoch, timestamp };
       const { moved, remaining } = splitProfile(context, changes.get(user), wanted, pass);
-      if (pass === undefined || moved.c) {
+      if (pass === undefined || moved.counters) {
         changes.move({
           from: user,
           user: event.to,
@@ -111,7 +111,7 @@ export function applyRecord(
       const known = changes.get(user);
       // Records moved by a second reading come late. Their user may have been moved or deleted
       // since.
-      if (isLate(record) && (!known || known.g)) return;
+      if (isLate(record) && (!known || known.absent)) return;
       const before = orNew(known, pass);
       const sizeLimit = changes.sizeLimit(user, before);
       const profile = Array.isArray(deleted)
@@ -161,16 +161,16 @@ function withoutSources(
     const isCounted = (source: string) => !counted || countsFor(counted, source);
     return wanted(definition) && sources.some(isCounted);
   };
-  const { t = {}, c = {} } = profile;
-  const nulled = Object.entries(t).map(([source, traits]) =>
+  const { traits: bySource = {}, counters = {} } = profile;
+  const nulled = Object.entries(bySource).map(([source, traits]) =>
     pass === undefined && sources.includes(source)
       ? [source, withoutValues(traits)]
       : [source, traits],
   );
   return {
     ...profile,
-    t: Object.fromEntries(nulled) as Profile['t'] & object,
-    c: Object.fromEntries(Object.entries(c).filter(([id]) => !hasCounted(id))),
+    traits: Object.fromEntries(nulled) as Profile['traits'] & object,
+    counters: Object.fromEntries(Object.entries(counters).filter(([id]) => !hasCounted(id))),
   };
 }
 
@@ -184,15 +184,15 @@ function counted(
   event: Extract<ProfileEvent, { kind: 'track' }>,
   { wanted, sizeLimit, ...at }: Counting,
 ): Profile {
-  let c: Record<string, Counter> | undefined;
+  let counters: Record<string, Counter> | undefined;
   for (const { definition, spec } of context.definitions.countersOf(event.event)) {
-    const before = profile.c?.[spec.id];
+    const before = profile.counters?.[spec.id];
     const counter = wanted(definition) ? count(spec, before, event, at) : undefined;
     if (counter && sizeLimit.takeCounter(spec.id, before, counter)) {
-      (c ??= { ...profile.c })[spec.id] = counter;
+      (counters ??= { ...profile.counters })[spec.id] = counter;
     }
   }
-  return c ? { ...profile, c } : profile;
+  return counters ? { ...profile, counters } : profile;
 }
 
 function merged(
@@ -201,21 +201,21 @@ function merged(
   from: Profile,
   { wanted, sizeLimit, ...at }: Counting,
 ): Profile {
-  let c: Record<string, Counter> | undefined;
-  for (const [id, counter] of Object.entries(from.c ?? {})) {
+  let counters: Record<string, Counter> | undefined;
+  for (const [id, counter] of Object.entries(from.counters ?? {})) {
     const [spec, definition] = [
       context.definitions.spec(id),
       context.definitions.of(ownerOf(id).id),
     ];
     const both =
       spec && definition && wanted(definition)
-        ? mergeCounters(spec, profile.c?.[id], counter, at)
+        ? mergeCounters(spec, profile.counters?.[id], counter, at)
         : undefined;
-    if (both && sizeLimit.takeCounter(id, profile.c?.[id], both)) {
-      (c ??= { ...profile.c })[id] = both;
+    if (both && sizeLimit.takeCounter(id, profile.counters?.[id], both)) {
+      (counters ??= { ...profile.counters })[id] = both;
     }
   }
-  return c ? { ...profile, c } : profile;
+  return counters ? { ...profile, counters } : profile;
 }
 
 /**
@@ -228,7 +228,7 @@ function splitProfile(
   wanted: IsWanted,
   pass: number | undefined,
 ) {
-  const { t, c = {}, s } = profile ?? {};
+  const { traits, counters = {}, sentValues } = profile ?? {};
   const isCounted = (id: string) => {
     const definition = context.definitions.of(ownerOf(id).id);
     return (
@@ -236,13 +236,13 @@ function splitProfile(
     );
   };
   const part = (which: boolean) =>
-    Object.fromEntries(Object.entries(c).filter(([id]) => isCounted(id) === which));
+    Object.fromEntries(Object.entries(counters).filter(([id]) => isCounted(id) === which));
   const [moved, kept] = [part(true), part(false)];
   if (pass === undefined) {
     // The values last sent for the old id are kept, in case a user has this id again.
-    const remaining = dropIfEmpty({ ...defined({ s }), c: kept, g: 1 });
-    return { moved: { ...defined({ t }), c: moved }, remaining };
+    const remaining = dropIfEmpty({ ...defined({ sentValues }), counters: kept, absent: 1 });
+    return { moved: { ...defined({ traits }), counters: moved }, remaining };
   }
-  const remaining = profile ? dropIfEmpty({ ...profile, c: kept }) : null;
-  return { moved: Object.keys(moved).length > 0 ? { c: moved } : {}, remaining };
+  const remaining = profile ? dropIfEmpty({ ...profile, counters: kept }) : null;
+  return { moved: Object.keys(moved).length > 0 ? { counters: moved } : {}, remaining };
 }

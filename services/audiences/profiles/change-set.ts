@@ -3,7 +3,8 @@ import { type Json } from '../../../shared/model/message';
 import { type Definitions } from '../definitions/compile';
 import { type Origin, type ProfileEvent } from '../repartition/event';
 import { type PartitionState } from './partition-state';
-import { encodeProfile, markedFull, type Profile, type SentValue } from './profile';
+import { markedFull, type Profile, type SentValue } from './profile';
+import { encodeProfile } from './profile-codec';
 import {
   MAX_BROWSER_PROFILE_BYTES,
   MAX_PROFILE_BYTES,
@@ -182,7 +183,10 @@ export class ChangeSet {
     const profile = this.get(user) ?? {};
     const after = {
       ...profile,
-      s: { ...profile.s, [definition]: [value, atMs, sequence] as SentValue },
+      sentValues: {
+        ...profile.sentValues,
+        [definition]: [value, atMs, sequence] as SentValue,
+      },
     };
     if (
       this.begin.measured?.has(user) &&

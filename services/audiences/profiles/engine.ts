@@ -182,10 +182,13 @@ export class Engine {
       if (event.kind !== 'listed' || event.audience !== audience || event.upload !== id) {
         continue;
       }
-      const { g: _, ...profile } = changes.get(user) ?? {};
-      if ((profile.l?.[audience]?.[0] ?? 0) > number) continue;
-      const l = { ...profile.l, [audience]: [number, event.listed ? 1 : 0] };
-      changes.set(user, { ...profile, l } as Profile);
+      const { absent: _, ...profile } = changes.get(user) ?? {};
+      if ((profile.uploadedMemberships?.[audience]?.[0] ?? 0) > number) continue;
+      const uploadedMemberships = {
+        ...profile.uploadedMemberships,
+        [audience]: [number, event.listed ? 1 : 0],
+      };
+      changes.set(user, { ...profile, uploadedMemberships } as Profile);
     }
     return changes.step(this.meta);
   }
@@ -322,13 +325,19 @@ export class Engine {
       const { id: definition, revision } = ownerOf(id);
       return isDeleted(definition) || (this.meta.defs[definition]?.revision ?? 0) > revision;
     };
-    const { c = {}, s = {}, l = {} } = profile;
-    if (!Object.keys(c).some(isOld) && !Object.keys({ ...s, ...l }).some(isDeleted)) return profile;
+    const { counters = {}, sentValues = {}, uploadedMemberships = {} } = profile;
+    const owners = Object.keys({ ...sentValues, ...uploadedMemberships });
+    if (!Object.keys(counters).some(isOld) && !owners.some(isDeleted)) return profile;
     const without = <T>(part: Record<string, T>, drop: (id: string) => boolean) =>
       Object.fromEntries(Object.entries(part).filter(([id]) => !drop(id)));
     // The profile has room again.
-    const { f: _, ...rest } = profile;
-    return { ...rest, c: without(c, isOld), s: without(s, isDeleted), l: without(l, isDeleted) };
+    const { full: _, ...rest } = profile;
+    return {
+      ...rest,
+      counters: without(counters, isOld),
+      sentValues: without(sentValues, isDeleted),
+      uploadedMemberships: without(uploadedMemberships, isDeleted),
+    };
   }
 
   #emitValues(
@@ -337,8 +346,8 @@ export class Engine {
   ): void {
     for (const definition of definitions) {
       const profile = changes.get(user);
-      if (!profile || profile.g) return;
-      const lastSent = profile.s?.[definition.id];
+      if (!profile || profile.absent) return;
+      const lastSent = profile.sentValues?.[definition.id];
       const value = definition.value(profile, nowMs, this.meta.defs[definition.id]?.since ?? 0);
       if (sameJson(value, lastSent ? lastSent[0] : definition.nothing)) continue;
       // Always later than the last timestamp, even if the clock steps back, since receivers compare

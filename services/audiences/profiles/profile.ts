@@ -1,37 +1,31 @@
-import { parseJson, stringifyJson } from '../../../shared/json/json';
+import { stringifyJson } from '../../../shared/json/json';
 import { type Json, type JsonObject } from '../../../shared/model/message';
 import { type Counter } from '../definitions/aggregates';
 import { ProfileSizeLimit } from './size-limits';
 import { countsFor, type TrustedSources } from '../definitions/trusted-sources';
 
 /**
- * The data of one user: pure. The keys are short, since each change writes the whole profile again.
- * It is JSON, both in the store and in the changelog.
+ * The data of one user: pure, and immutable. Stored with short names (profile-codec.ts).
  *
  * Traits are kept per source with their times. The latest call therefore wins in any order of
  * arrival, and a message that is applied twice changes nothing.
  */
 export interface Profile {
-  /** traits: source → name → value and the time of the call that set it (ms since 1970) */
-  t?: Record<string, Traits>;
-  /** counters by `CounterSpec.id` */
-  c?: Record<string, Counter>;
+  /** source → name → value and the time of the call that set it (ms since 1970) */
+  traits?: Record<string, Traits>;
+  /** by `CounterSpec.id` */
+  counters?: Record<string, Counter>;
   /** the last sent value, by the id of its definition */
-  s?: Record<string, SentValue>;
-  /**
-   * uploaded membership, by the id of its audience: number of the upload, and whether the user is
-   * in or out
-   */
-  l?: Record<string, [upload: number, listed: 0 | 1]>;
+  sentValues?: Record<string, SentValue>;
+  /** by the id of the audience: number of the upload, and whether the user is in or out */
+  uploadedMemberships?: Record<string, [upload: number, listed: 0 | 1]>;
   /**
    * no present user: moved to another id, or created by a second reading (partition-state.ts),
    * whose user may be deleted
    */
-  g?: 1;
-  /**
-   * full: a change was refused because of its size (size-limits.ts), or by Kafka (write-step.ts)
-   */
-  f?: 1;
+  absent?: 1;
+  /** a change was refused because of its size (size-limits.ts), or by Kafka (write-step.ts) */
+  full?: 1;
 }
 
 type Traits = Record<string, [value: Json, atMs: number]>;
@@ -59,7 +53,7 @@ export function withTraits(
     sizeLimit = new ProfileSizeLimit(profile),
   }: { traits: JsonObject; atMs: number; sizeLimit?: ProfileSizeLimit | undefined },
 ): Profile {
-  const before = profile.t?.[source] ?? {};
+  const before = profile.traits?.[source] ?? {};
   const after: Traits = { ...before };
   let changed = false;
   for (const [name, value] of Object.entries(traits)) {
@@ -78,7 +72,7 @@ export function withTraits(
     after[name] = set;
     changed = true;
   }
-  return changed ? { ...profile, t: { ...profile.t, [source]: after } } : profile;
+  return changed ? { ...profile, traits: { ...profile.traits, [source]: after } } : profile;
 }
 
 /** Sets all traits to null, as of the time when they were set. */
@@ -112,7 +106,7 @@ function latestOf(
   counts: (source: string) => boolean,
 ): Map<string, Traits[string]> {
   const latest = new Map<string, Traits[string]>();
-  for (const [source, traits] of Object.entries(profile.t ?? {})) {
+  for (const [source, traits] of Object.entries(profile.traits ?? {})) {
     if (!counts(source)) continue;
     for (const [name, entry] of Object.entries(traits)) {
       const known = latest.get(name);
@@ -134,10 +128,10 @@ export function mergeTraits(
   sizeLimit = new ProfileSizeLimit(into),
 ): Profile {
   let merged = into;
-  for (const [source, traits] of Object.entries(from.t ?? {})) {
+  for (const [source, traits] of Object.entries(from.traits ?? {})) {
     for (const [name, [value, atMs]] of Object.entries(traits)) {
       // At equal times, the user's own trait stays.
-      const known = own(merged.t?.[source], name);
+      const known = own(merged.traits?.[source], name);
       if (!known || known[1] < atMs) {
         merged = withTraits(merged, source, { traits: { [name]: value }, atMs, sizeLimit });
       }
@@ -151,21 +145,22 @@ export function mergeTraits(
  * deleted.
  */
 export function orNew(profile: Profile | undefined, pass: number | undefined): Profile {
-  if (!profile) return pass === undefined ? {} : { g: 1 };
-  if (pass !== undefined || !profile.g) return profile;
-  const { g: _, ...rest } = profile;
+  if (!profile) return pass === undefined ? {} : { absent: 1 };
+  if (pass !== undefined || !profile.absent) return profile;
+  const { absent: _, ...rest } = profile;
   return rest;
 }
 
 /** Drops a profile without a present user once nothing is stored for it. */
 export function dropIfEmpty(profile: Profile): Profile | null {
-  const { g, f: _, ...own } = profile;
-  return g && isEmpty(own) ? null : profile;
+  const { absent, full: _, ...own } = profile;
+  return absent && isEmpty(own) ? null : profile;
 }
 
 /** Returns whether no data is left in it. */
-function isEmpty({ t, c, s, l }: Profile): boolean {
-  return [t, c, s, l].every((part) => part === undefined || Object.keys(part).length === 0);
+function isEmpty({ traits, counters, sentValues, uploadedMemberships }: Profile): boolean {
+  const parts = [traits, counters, sentValues, uploadedMemberships];
+  return parts.every((part) => part === undefined || Object.keys(part).length === 0);
 }
 
 /**
@@ -173,28 +168,7 @@ function isEmpty({ t, c, s, l }: Profile): boolean {
  * or nothing was refused
  */
 export function markedFull(profile: Profile, full: boolean): Profile {
-  return full && !profile.f ? { ...profile, f: 1 } : profile;
-}
-
-/** Profiles are immutable, so each is encoded only once, for both the changelog and the store. */
-const encoded = new WeakMap<Profile, Buffer>();
-
-export function encodeProfile(profile: Profile): Buffer {
-  let bytes = encoded.get(profile);
-  if (!bytes) encoded.set(profile, (bytes = Buffer.from(stringifyJson(profile))));
-  return bytes;
-}
-
-/** Decodes a profile without validation, since this service wrote it. */
-export function decodeProfile(bytes: Buffer): Profile {
-  return parseJson(bytes.toString()) as Profile;
-}
-
-/** Decodes a profile that will be written unchanged. @param bytes must not change until then */
-export function decodeToCopy(bytes: Buffer): Profile {
-  const profile = decodeProfile(bytes);
-  encoded.set(profile, bytes);
-  return profile;
+  return full && !profile.full ? { ...profile, full: 1 } : profile;
 }
 
 /**

@@ -30,7 +30,7 @@ export class ProfileSizeLimit {
    * @param bytes room that is left; absent: enough
    */
   constructor(
-    private readonly profile: { t?: Record<string, object> },
+    private readonly profile: { traits?: Record<string, object> },
     private readonly browser: ReadonlySet<string> = NO_SOURCES,
     private bytes = Infinity,
   ) {}
@@ -58,13 +58,14 @@ export class ProfileSizeLimit {
     return true;
   }
 
+  /** A new counter counts with the long names of its fields, a few bytes more than are stored. */
   takeCounter(id: string, before: unknown, after: unknown): boolean {
     return before === undefined ? this.take(undefined, [id, after]) : this.take(before, after);
   }
 
   #counted(): { all: number; browser: number } {
     const counted = { all: 0, browser: 0 };
-    for (const [source, traits] of Object.entries(this.profile.t ?? {})) {
+    for (const [source, traits] of Object.entries(this.profile.traits ?? {})) {
       const { length } = Object.keys(traits);
       counted.all += length;
       if (this.browser.has(source)) counted.browser += length;

@@ -67,7 +67,7 @@ export interface RowHeader {
   due: number;
   /** its last place among the touched users */
   touched: number;
-  /** no user with this id is present (`g` of the profile) */
+  /** no user with this id is present (`absent` of the profile) */
   isAbsent: boolean;
 }
 

@@ -21,7 +21,8 @@ import {
 } from './store-tables';
 import { type Mark } from '../../../shared/kafka/record-name';
 import { type PartitionState } from './partition-state';
-import { decodeProfile, encodeProfile, type Profile } from './profile';
+import { type Profile } from './profile';
+import { decodeProfile, encodeProfile } from './profile-codec';
 import { type JsonObject } from '../../../shared/model/message';
 
 /**
@@ -223,7 +224,7 @@ export class Store implements ProfileReader {
         this.#put(user, profile, profile ? dueAt(profile) : undefined, true);
         if (!profile) continue;
         this.#setMembers(user, profile);
-        for (const [definition, [, , sequence]] of Object.entries(profile.s ?? {})) {
+        for (const [definition, [, , sequence]] of Object.entries(profile.sentValues ?? {})) {
           if (sequence <= sent) continue;
           this.#tables.unsent.putSync(numberKey(sequence), Buffer.from(`${user}\0${definition}`));
         }
@@ -270,11 +271,11 @@ export class Store implements ProfileReader {
     const key = Buffer.from(user);
     const before = readHeader(this.#tables.profiles.getBinaryFast(key));
     // Otherwise only a sent value changes which definitions a user is a member of.
-    const isAbsent = profile?.g === 1;
+    const isAbsent = profile?.absent === 1;
     if (!profile || isAbsent !== before.isAbsent) {
-      this.#setMembers(user, profile ?? { ...this.get(user), g: 1 });
+      this.#setMembers(user, profile ?? { ...this.get(user), absent: 1 });
     }
-    this.#setFull(key, profile?.f === 1);
+    this.#setFull(key, profile?.full === 1);
     this.#moveDue(key, before.due, profile ? due : 0);
     const touched = this.#moveTouch(key, before.touched, profile ? touches : null);
     if (!profile) this.#tables.profiles.removeSync(key);
@@ -297,9 +298,9 @@ export class Store implements ProfileReader {
     this.#tables.profiles.putSync(key, encodeRow(header, row.subarray(HEADER_BYTES)));
   }
 
-  #setMembers(user: string, { g, s = {} }: Profile): void {
-    for (const [definition, [value]] of Object.entries(s)) {
-      this.#members.set(definition, user, g ? null : value);
+  #setMembers(user: string, { absent, sentValues = {} }: Profile): void {
+    for (const [definition, [value]] of Object.entries(sentValues)) {
+      this.#members.set(definition, user, absent ? null : value);
     }
   }
 

@@ -14,7 +14,8 @@ import { watchRefused } from '../telemetry';
 import { type Step, type ValueChange } from './change-set';
 import { type Engine } from './engine';
 import { type PartitionState } from './partition-state';
-import { decodeToCopy, encodeProfile, markedFull, type Profile } from './profile';
+import { markedFull, type Profile } from './profile';
+import { decodeToCopy, encodeProfile } from './profile-codec';
 import { type Store } from './store';
 
 /** The target of a step's records. */
@@ -83,7 +84,7 @@ export class StepWriter {
     const unsent = store
       .unsent(engine.meta.sent)
       .flatMap(({ sequence, user, definition }): ValueChange[] => {
-        const [value, atMs, last] = store.get(user)?.s?.[definition] ?? [];
+        const [value, atMs, last] = store.get(user)?.sentValues?.[definition] ?? [];
         // A later value was emitted since.
         if (value === undefined || atMs === undefined || last !== sequence) return [];
         return [{ sequence, user, definition, value, atMs }];
@@ -188,9 +189,9 @@ function without(
 
 /** Keeps the sent values, so that receivers still get later changes. */
 function emptied(profile: Profile | undefined): Profile | null {
-  if (!profile || (!profile.t && !profile.c && !profile.l)) return null;
-  const { t: _, c: __, l: ___, ...rest } = profile;
-  return rest;
+  if (!profile) return null;
+  const { traits, counters, uploadedMemberships, ...rest } = profile;
+  return traits || counters || uploadedMemberships ? rest : null;
 }
 
 /** Keys of the changelog's records. */

@@ -23,7 +23,7 @@ export function membersOf(
   const users = user === undefined ? store.members(definition, after, limit) : [user];
   const members = users.flatMap((userId): Member | [] => {
     const profile = store.get(userId);
-    const [value, since] = (!profile?.g && profile?.s?.[definition]) || [null, 0];
+    const [value, since] = (!profile?.absent && profile?.sentValues?.[definition]) || [null, 0];
     return value === null || value === false ? [] : { userId, value, since };
   });
   return { members, end: user !== undefined || users.length < limit };

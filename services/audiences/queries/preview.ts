@@ -176,7 +176,7 @@ async function* count(
       const profile = store.get(user);
       preview.evaluate(
         user,
-        profile && { ...profile, c: counting.profiles.get(user)?.c ?? {} },
+        profile && { ...profile, counters: counting.profiles.get(user)?.counters ?? {} },
         counting.unsure.has(user),
       );
     });
@@ -264,7 +264,7 @@ class PreviewDefinition {
   evaluate(user: string, profile: Profile | undefined, unsure = false): void {
     const { figures, query, definition } = this;
     figures.known++;
-    if (!profile || profile.g) return;
+    if (!profile || profile.absent) return;
     if (unsure) figures.unsure++;
     if (definition.value(profile, this.now(), 0) !== true) return;
     figures.members++;

@@ -23,6 +23,7 @@ import { scan } from '../../../shared/kafka/scan';
 import { PROFILE_EVENTS } from '../../../shared/kafka/topics';
 import { requireKnownFormat } from '../../../shared/runtime/errors';
 import { type Profile } from '../profiles/profile';
+import { profileOf, storedProfile, type StoredProfile } from '../profiles/profile-codec';
 
 /**
  * The records of `profiles.events`: the data of a message that profiles need, keyed by user. Their
@@ -121,7 +122,9 @@ export function encodeEvent(
   if (origin) headers.origin = encodeOrigin(origin);
   if (call !== undefined) headers.call = call;
   if (acceptedAt !== undefined) headers[ACCEPTED_AT_HEADER] = String(acceptedAt);
-  return { value: stringifyJson(event), headers };
+  const stored =
+    event.kind === 'merge' ? { ...event, profile: storedProfile(event.profile) } : event;
+  return { value: stringifyJson(stored), headers };
 }
 
 function encodeOrigin({ name, offset, epoch, timestamp }: Origin): string {
@@ -145,9 +148,10 @@ export function decodeEvent(record: InRecord): Incoming | undefined {
   }
   // The check of `isUser`, on the bytes.
   if (record.key.length === 0 || record.key.length > MAX_USER_BYTES) return undefined;
-  let event: { kind?: unknown; to?: unknown } | null;
+  let event: { kind?: unknown; to?: unknown; profile?: unknown } | null;
   try {
     event = parseJson(record.value.toString()) as typeof event;
+    if (event?.kind === 'merge') event.profile = profileOf(event.profile as StoredProfile);
   } catch {
     return undefined;
   }

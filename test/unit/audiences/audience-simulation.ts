@@ -268,15 +268,17 @@ export class World {
 
   /** A receiver forgets a deleted user. */
   #forget(partition: number, user: string, after: Profile | null): void {
-    const before = this.processors[partition]!.store.get(user)?.s ?? {};
-    for (const id of Object.keys(before)) if (!after?.s?.[id]) this.known.delete(`${id} ${user}`);
+    const before = this.processors[partition]!.store.get(user)?.sentValues ?? {};
+    for (const id of Object.keys(before)) {
+      if (!after?.sentValues?.[id]) this.known.delete(`${id} ${user}`);
+    }
   }
 
   #send(partition: number): void {
     const { store, engine } = this.processors[partition]!;
     const calls = new Map<string, number>();
     for (const [sequence, [user, definition]] of store.unsent) {
-      const told = store.get(user)?.s?.[definition];
+      const told = store.get(user)?.sentValues?.[definition];
       if (told?.[2] !== sequence || !this.definitions.of(definition)) continue;
       calls.set(definition, (calls.get(definition) ?? 0) + 1);
       const key = `${definition} ${user}`;
@@ -345,7 +347,7 @@ export class World {
       const profile = store.get(user);
       store.setDue(user, profile && this.definitions.dueAt(profile, this.nowMs));
       if (value !== null) store.touch(user);
-      for (const [definition, [, , sequence]] of Object.entries(profile?.s ?? {})) {
+      for (const [definition, [, , sequence]] of Object.entries(profile?.sentValues ?? {})) {
         store.unsent.set(sequence, [user, definition]);
       }
     }

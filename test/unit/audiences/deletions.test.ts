@@ -70,14 +70,14 @@ test('an older call that reaches the profiles after the deletion does not count'
   buy('a', DELETED_AT - 1);
   expect(store.get('kim')).toBeUndefined();
   buy('a', DELETED_AT);
-  expect(store.get('kim')?.t).toBeUndefined();
-  expect(Object.keys(store.get('kim')?.c ?? {})).toHaveLength(1);
+  expect(store.get('kim')?.traits).toBeUndefined();
+  expect(Object.keys(store.get('kim')?.counters ?? {})).toHaveLength(1);
 });
 
 test('an alias that is older than the deletion of its new id brings nothing', () => {
   const { store, read, forget } = profilesUnderTest();
   forget(null);
-  const profile = { t: { a: { email: ['kim@example.com', 1] as [string, number] } } };
+  const profile = { traits: { a: { email: ['kim@example.com', 1] as [string, number] } } };
   read('kim', { kind: 'merge', profile }, DELETED_AT - 1);
   expect(store.get('kim')).toBeUndefined();
 });
@@ -95,7 +95,7 @@ test('a deletion for a source removes traits that it set last, and no older valu
   // A definition that counts only the other source keeps its value.
   expect(sync()).toEqual([['aud_all', false]]);
   expect(sync()).toEqual([]);
-  expect(store.get('kim')?.t?.b).toEqual({ plan: ['pro', 1], city: ['Rome', 1] });
+  expect(store.get('kim')?.traits?.b).toEqual({ plan: ['pro', 1], city: ['Rome', 1] });
 });
 
 test('an older call of the source, read later, has no value and hides the earlier ones', () => {
@@ -130,8 +130,8 @@ test('counters that may have counted the source start anew, and the others go on
 test('a profile that an older alias brings lacks what was deleted for the source', () => {
   const { store, sync, read, forget } = profilesUnderTest();
   forget(['a']);
-  const t = { a: { email: ['kim@example.com', 2] as [string, number] }, b: {} };
-  read('kim', { kind: 'merge', profile: { t } }, DELETED_AT - 1);
-  expect(store.get('kim')?.t?.a).toEqual({ email: [null, 2] });
+  const traits = { a: { email: ['kim@example.com', 2] as [string, number] }, b: {} };
+  read('kim', { kind: 'merge', profile: { traits } }, DELETED_AT - 1);
+  expect(store.get('kim')?.traits?.a).toEqual({ email: [null, 2] });
   expect(sync()).toEqual([]);
 });

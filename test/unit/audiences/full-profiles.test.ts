@@ -6,7 +6,8 @@ import {
   type ProfileEvent,
 } from '../../../services/audiences/repartition/event';
 import { changelogRecords, moveRecords } from '../../../services/audiences/profiles/write-step';
-import { encodeProfile, type Profile } from '../../../services/audiences/profiles/profile';
+import { type Profile } from '../../../services/audiences/profiles/profile';
+import { encodeProfile } from '../../../services/audiences/profiles/profile-codec';
 import { defined } from '../../../shared/collections/defined';
 import { type InRecord } from '../../../shared/kafka/port';
 import { engineUnderTest, identify, NOW } from './engine-under-test';
@@ -51,7 +52,7 @@ describe('a profile', () => {
     );
     const step = apply('ann', ...calls);
     expect(Math.max(...sizes(step))).toBeLessThan(KB);
-    expect(store.get('ann')?.t).toEqual({ s: { plan: ['pro', NOW] } });
+    expect(store.get('ann')?.traits).toEqual({ s: { plan: ['pro', NOW] } });
   });
 
   test('stores traits up to 256 KB, refuses further ones, and is then marked as full', () => {
@@ -63,13 +64,13 @@ describe('a profile', () => {
       );
     const step = apply('ann', identify(traits(0)), identify(traits(50)), identify(traits(100)));
     expect(Math.max(...sizes(step))).toBeLessThan(257 * KB);
-    const { t, f } = store.get('ann')!;
-    expect(f).toBe(1);
+    const { traits: stored, full } = store.get('ann')!;
+    expect(full).toBe(1);
     expect(step.refused).toBe(2);
-    expect(Object.keys(t!.s!).length).toBeGreaterThan(80);
+    expect(Object.keys(stored!.s!).length).toBeGreaterThan(80);
     const later = apply('ann', identify({ t0: 'short', small: 'x' }));
-    expect(store.get('ann')?.t?.s?.t0).toEqual(['short', NOW]);
-    expect([store.get('ann')?.t?.s?.small, later.refused]).toEqual([['x', NOW], 0]);
+    expect(store.get('ann')?.traits?.s?.t0).toEqual(['short', NOW]);
+    expect([store.get('ann')?.traits?.s?.small, later.refused]).toEqual([['x', NOW], 0]);
   });
 
   test('stores counters up to 256 KB', () => {
@@ -81,7 +82,7 @@ describe('a profile', () => {
       ...Array.from({ length: 100 }, (_, i) => seen(`${i}${'重'.repeat(250)}`)),
     );
     expect(encodeProfile(store.get('ann')!).length).toBeLessThan(257 * KB);
-    expect([store.get('ann')?.f, step.refused > 0]).toEqual([1, true]);
+    expect([store.get('ann')?.full, step.refused > 0]).toEqual([1, true]);
   });
 
   test('stays within 256 KB when an alias merges two', () => {
@@ -100,9 +101,9 @@ describe('a profile', () => {
     const merge = apply('ann', alias.moves[0]!.event);
     expect(Math.max(...sizes(merge))).toBeLessThan(257 * KB);
     expect(
-      Object.keys(store.get('ann')!.t!.s!).filter((name) => name.startsWith('a')),
+      Object.keys(store.get('ann')!.traits!.s!).filter((name) => name.startsWith('a')),
     ).toHaveLength(60);
-    expect(store.get('ann')?.f).toBe(1);
+    expect(store.get('ann')?.full).toBe(1);
   });
 
   test('stores 50 traits of browser sources, and more of server sources', () => {
@@ -114,9 +115,9 @@ describe('a profile', () => {
       traits: Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`t${i}`, 'x'])),
     });
     apply('ann', many('b1'), many('b2'), many('s'));
-    const { t } = store.get('ann')!;
+    const { traits: stored } = store.get('ann')!;
     expect(
-      Object.entries(t!).map(([source, traits]) => [source, Object.keys(traits).length]),
+      Object.entries(stored!).map(([source, traits]) => [source, Object.keys(traits).length]),
     ).toEqual([
       ['b1', 50],
       ['s', 60],
@@ -138,7 +139,7 @@ describe('a profile', () => {
       identify({ plan: 'pro' }),
       ...Array.from({ length: 50 }, (_, i) => seen(`server ${i}`)),
     );
-    expect([store.get('ann')?.t?.s?.plan?.[0], step.refused]).toEqual(['pro', 0]);
+    expect([store.get('ann')?.traits?.s?.plan?.[0], step.refused]).toEqual(['pro', 0]);
     const before = bytes();
     expect(apply('ann', seen('one more', 'b1')).refused).toBe(1);
     expect(bytes()).toBeLessThanOrEqual(before);
@@ -154,7 +155,7 @@ describe('a profile', () => {
         Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`t${i}`, '重'.repeat(1_022)])),
       ),
     );
-    expect(store.get('ann')?.f).toBe(1);
+    expect(store.get('ann')?.full).toBe(1);
     const all = { ids: ['a'], end: engine.lastTouch };
     expect(engine.sync(all, NOW, 10)?.valueChanges.map(({ value }) => value)).toEqual([['first']]);
   });
@@ -162,12 +163,12 @@ describe('a profile', () => {
   test('that is larger than the limit stays, and does not grow', () => {
     const { apply, store } = engineUnderTest();
     const old: Profile = {
-      t: { s: { ['n'.repeat(400_000)]: ['v', NOW], plan: ['professional', NOW - 1] } },
+      traits: { s: { ['n'.repeat(400_000)]: ['v', NOW], plan: ['professional', NOW - 1] } },
     };
-    store.profiles.set('ann', JSON.stringify(old));
+    store.put('ann', old);
     apply('ann', identify({ more: 'x'.repeat(1_000) }), identify({ plan: 'pro' }));
-    expect(Object.keys(store.get('ann')!.t!.s!)).toHaveLength(2);
-    expect(store.get('ann')).toMatchObject({ f: 1, t: { s: { plan: ['pro', NOW] } } });
+    expect(Object.keys(store.get('ann')!.traits!.s!)).toHaveLength(2);
+    expect(store.get('ann')).toMatchObject({ full: 1, traits: { s: { plan: ['pro', NOW] } } });
   });
 });
 
@@ -194,7 +195,10 @@ test('an event of a browser source counts only if the definition names that sour
     new Definitions([trait('all'), trait('named', ['web'])], new Set(['web'])),
   );
   apply('ann', seen('x'), { ...seen('y'), source: 'web' } as ProfileEvent);
-  const counters = Object.entries(store.get('ann')!.c!).map(([id, { b }]) => [id, b[0]![1]]);
+  const counters = Object.entries(store.get('ann')!.counters!).map(([id, { buckets }]) => [
+    id,
+    buckets[0]![1],
+  ]);
   expect(counters).toEqual([
     ['all.1.0', 1],
     ['named.1.0', 1],
@@ -210,14 +214,14 @@ test('a sum stops at the largest number', () => {
   const add = (value: number): ProfileEvent =>
     ({ ...seen(''), properties: { value } }) as ProfileEvent;
   apply('ann', add(1e308), add(1e308), add(1e308), add(-1));
-  expect(Object.values(store.get('ann')!.c!)[0]!.b).toEqual([[0, Number.MAX_VALUE]]);
+  expect(Object.values(store.get('ann')!.counters!)[0]!.buckets).toEqual([[0, Number.MAX_VALUE]]);
 });
 
 test('an event that cannot be applied is skipped, and the others count', () => {
   const { apply, store, unusable } = engineUnderTest();
   const bad = { kind: 'identify', source: 's', traits: null, atMs: NOW } as unknown as ProfileEvent;
   apply('ann', identify({ a: '1' }), bad, identify({ b: '2' }));
-  expect(Object.keys(store.get('ann')!.t!.s!)).toEqual(['a', 'b']);
+  expect(Object.keys(store.get('ann')!.traits!.s!)).toEqual(['a', 'b']);
   expect(unusable).toHaveLength(1);
 });
 

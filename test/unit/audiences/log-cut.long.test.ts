@@ -240,7 +240,7 @@ describe('a partition', () => {
     const before = memory.records(CHANGELOG).length;
 
     memory.cut(CHANGELOG, 3);
-    const other = { t: { s: { plan: ['pro', 1] as [string, number] } } };
+    const other = { traits: { s: { plan: ['pro', 1] as [string, number] } } };
     const profiles = new Map(numbered('other', before + 5).map((user) => [user, other]));
     const meta = { ...A_STEP.meta, term: nowMs + 1_000 };
     memory.append(changelogRecords({ ...A_STEP, profiles, meta }, 0));

@@ -1,9 +1,11 @@
 import { type ProfileReader, type Step } from '../../../services/audiences/profiles/change-set';
 import { type PartitionState } from '../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../services/audiences/profiles/profile';
+import { decodeProfile, encodeProfile } from '../../../services/audiences/profiles/profile-codec';
 
 /** Profiles in memory, for an engine. */
 export class MemoryStore implements ProfileReader {
+  /** as stored */
   readonly profiles = new Map<string, string>();
   readonly #due = new Map<string, number>();
   /** the place of each user's last touch */
@@ -18,7 +20,10 @@ export class MemoryStore implements ProfileReader {
 
   get(user: string): Profile | undefined {
     const json = this.profiles.get(user);
-    return json === undefined ? undefined : (JSON.parse(json) as Profile);
+    return json === undefined ? undefined : decodeProfile(Buffer.from(json));
+  }
+  put(user: string, profile: Profile): void {
+    this.profiles.set(user, encodeProfile(profile).toString());
   }
   users(after: string | undefined, limit: number): string[] {
     return [...this.profiles.keys()]
@@ -46,7 +51,7 @@ export class MemoryStore implements ProfileReader {
   }
   write(step: Step): void {
     for (const [user, profile] of step.profiles) {
-      if (profile) this.profiles.set(user, JSON.stringify(profile));
+      if (profile) this.put(user, profile);
       else this.profiles.delete(user);
     }
     for (const [user, at] of step.due) this.setDue(user, at);

@@ -475,7 +475,9 @@ test('an alias takes no counters of a definition whose second reading has not co
   world.settle();
   expect(story.actual(story.expected())).toEqual(story.expected());
   const calls = (user: string) =>
-    world.processors.map(({ store }) => store.get(user)?.c?.['aud_a.1.0']?.b[0]?.[1] ?? 0);
+    world.processors.map(
+      ({ store }) => store.get(user)?.counters?.['aud_a.1.0']?.buckets[0]?.[1] ?? 0,
+    );
   expect(USERS.map((user) => Math.max(...(calls(user) as number[])))).toEqual([1, 1, 0, 0]);
 });
 

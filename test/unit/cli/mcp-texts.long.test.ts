@@ -48,8 +48,8 @@ beforeAll(async () => {
   const trait = await make('/computed-traits', { name: 'Last', compute: 'count', event: 'Order' });
   profiles = await startQueryServer(control.memory, {
     [INJECTED]: {
-      t: { [source]: { plan: [INJECTED, 0] } },
-      s: { [audience]: [true, 1_000, 1], [trait]: [INJECTED, 1_000, 1] },
+      traits: { [source]: { plan: [INJECTED, 0] } },
+      sentValues: { [audience]: [true, 1_000, 1], [trait]: [INJECTED, 1_000, 1] },
     },
   });
   const preview = await make('/audiences/preview', { condition });

@@ -3,12 +3,8 @@ import { choose } from '../../../cli/listen/choose-events';
 import { sampleOf, sampleText } from '../../../console/src/delivery/sample';
 import { trustedSourcesOf } from '../../../services/audiences/definitions/trusted-sources';
 import { decodeEvent, encodeEvent, eventOf } from '../../../services/audiences/repartition/event';
-import {
-  decodeProfile,
-  encodeProfile,
-  traitsOf,
-  withTraits,
-} from '../../../services/audiences/profiles/profile';
+import { traitsOf, withTraits } from '../../../services/audiences/profiles/profile';
+import { decodeProfile, encodeProfile } from '../../../services/audiences/profiles/profile-codec';
 import { Entry } from '../../../services/control/debugger/buffer';
 import { bodyJson } from '../../../services/control/deliveries/delivery-body';
 import { isFault } from '../../../services/ingest/calls/parse-batch';

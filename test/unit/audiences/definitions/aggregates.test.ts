@@ -112,7 +112,7 @@ test('a counter drops events from before its window, and holds at most 66 bucket
   const of = spec({ windowMs: 64 * HOUR });
   const events = Array.from({ length: 500 }, (_, i) => [i * HOUR, 1] as const);
   const counter = counted(of, events, 499 * HOUR)!;
-  expect(counter.b.length).toBeLessThanOrEqual(66);
+  expect(counter.buckets.length).toBeLessThanOrEqual(66);
 });
 
 test('an event that is read again is not counted again', () => {
@@ -133,7 +133,7 @@ test('above the limit of values, the rarest are dropped', () => {
     (_, i) => [i, i % 3 === 0 ? 'often' : `v${i}`] as const,
   );
   const counter = counted(of, events)!;
-  expect((counter.b[0]![1] as unknown[]).length).toBe(MAX_VALUES);
+  expect((counter.buckets[0]![1] as unknown[]).length).toBe(MAX_VALUES);
   expect(valueOf(of, counter, 0)).toBe('often');
 });
 

@@ -27,7 +27,7 @@ function condition(text: string, sources?: string[], browser?: ReadonlySet<strin
 
 describe('a condition', () => {
   const profile: Profile = {
-    t: { src_web: { plan: ['pro', 1], constructor: THEIRS }, src_app: { plan: ['free', 2] } },
+    traits: { src_web: { plan: ['pro', 1], constructor: THEIRS }, src_app: { plan: ['free', 2] } },
   };
 
   test.each([
@@ -44,7 +44,9 @@ describe('a condition', () => {
     ['sees a browser source that it names', ['src_web'], 'pro'],
     ['prefers the trait of a server source, even if it is older', ['src_web', 'src_old'], 'basic'],
   ])('%s', (_, sources, plan) => {
-    const both = { t: { ...profile.t, src_old: { plan: ['basic', 0] as [string, number] } } };
+    const both = {
+      traits: { ...profile.traits, src_old: { plan: ['basic', 0] as [string, number] } },
+    };
     const browser = new Set(['src_web']);
     expect(condition(`user.traits.plan == "${plan}"`, sources, browser)(both)).toEqual([true]);
   });
@@ -52,8 +54,11 @@ describe('a condition', () => {
   test('sees a trait named like a property of every object', () => {
     expect(condition('user.traits.constructor == "theirs"')(profile)).toEqual([true]);
     expect(condition('has(user.traits.toString)')(profile)).toEqual([false]);
-    const moved = mergeTraits({ t: { src_web: {} } }, { t: { src_web: { constructor: THEIRS } } });
-    expect(moved.t?.src_web).toEqual({ constructor: THEIRS });
+    const moved = mergeTraits(
+      { traits: { src_web: {} } },
+      { traits: { src_web: { constructor: THEIRS } } },
+    );
+    expect(moved.traits?.src_web).toEqual({ constructor: THEIRS });
   });
 
   test('treats the traits of a user without any as missing', () => {
@@ -64,6 +69,6 @@ describe('a condition', () => {
   test('sees traits that change after it was compiled', () => {
     const pro = condition('user.traits.plan == "pro"');
     expect(pro(profile)).toEqual([false]);
-    expect(pro({ ...profile, t: { src_app: { plan: ['pro', 3] } } })).toEqual([true]);
+    expect(pro({ ...profile, traits: { src_app: { plan: ['pro', 3] } } })).toEqual([true]);
   });
 });

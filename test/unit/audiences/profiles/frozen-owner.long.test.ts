@@ -76,7 +76,7 @@ function copyOf({ topic, offset, epoch, timestampMs, key, value, headers }: InRe
 }
 
 const planOf = (processor: PartitionProcessor) =>
-  processor.snapshot?.store.get('ann')?.t?.s?.plan?.[0];
+  processor.snapshot?.store.get('ann')?.traits?.s?.plan?.[0];
 /** what compaction keeps of her */
 const compacted = () =>
   String(memory.records(CHANGELOG).findLast(({ key }) => String(key) === 'uann')?.value);

@@ -76,13 +76,17 @@ class Model {
     for (const { user, traits, left, due: at, value } of new Map(
       changes.map((each) => [each.user, each]),
     ).values()) {
-      const profile: Profile = { t: { src: {} } };
-      for (const [name, text] of Object.entries(traits ?? {})) profile.t!.src![name] = [text, 1];
-      if (left) profile.g = 1;
+      const profile: Profile = { traits: { src: {} } };
+      for (const [name, text] of Object.entries(traits ?? {})) {
+        profile.traits!.src![name] = [text, 1];
+      }
+      if (left) profile.absent = 1;
       if (traits && value !== undefined && !left) {
         valueChanges.push({ sequence: ++this.told, user, definition: DEFINITION, value, atMs: 1 });
-        profile.s = { [DEFINITION]: [value, 1, this.told] };
-      } else if (traits && this.profiles.get(user)?.s) profile.s = this.profiles.get(user)!.s!;
+        profile.sentValues = { [DEFINITION]: [value, 1, this.told] };
+      } else if (traits && this.profiles.get(user)?.sentValues) {
+        profile.sentValues = this.profiles.get(user)!.sentValues!;
+      }
       profiles.set(user, traits && profile);
       due.set(user, traits ? at : undefined);
     }
@@ -116,8 +120,8 @@ class Model {
   }
 
   get members(): string[] {
-    return [...this.profiles].flatMap(([user, { g, s }]) =>
-      !g && s?.[DEFINITION]?.[0] === true ? user : [],
+    return [...this.profiles].flatMap(([user, { absent, sentValues }]) =>
+      !absent && sentValues?.[DEFINITION]?.[0] === true ? user : [],
     );
   }
 
@@ -210,13 +214,15 @@ test('a user who returns after an alias is listed again, although nothing is sen
       meta: META,
     });
   const listed = () => [store.members(DEFINITION, undefined, 9), store.memberCount(DEFINITION)];
-  const s: Profile['s'] = { [DEFINITION]: [true, 1, 1] };
-  write({ s }, [{ sequence: 1, user: 'ann', definition: DEFINITION, value: true, atMs: 1 }]);
+  const sentValues: Profile['sentValues'] = { [DEFINITION]: [true, 1, 1] };
+  write({ sentValues }, [
+    { sequence: 1, user: 'ann', definition: DEFINITION, value: true, atMs: 1 },
+  ]);
   expect(listed()).toEqual([['ann'], 1]);
   // The alias takes the profile along, and leaves what receivers know of the old id.
-  write({ s, g: 1 }, []);
+  write({ sentValues, absent: 1 }, []);
   expect(listed()).toEqual([[], 0]);
-  write({ s }, []);
+  write({ sentValues }, []);
   expect(listed()).toEqual([['ann'], 1]);
   await store.close();
   store = new Store(join(dir, 'store'));
@@ -237,8 +243,8 @@ test('the store counts users whose profiles are full, also after a reopening', a
     };
     store.write({ ...step, profiles: new Map(Object.entries(profiles)) });
   };
-  write({ ann: { f: 1 }, bob: { f: 1 }, dan: {} });
-  write({ ann: { f: 1 }, bob: {} });
+  write({ ann: { full: 1 }, bob: { full: 1 }, dan: {} });
+  write({ ann: { full: 1 }, bob: {} });
   expect(store.full).toBe(1);
   await store.close();
   store = new Store(join(dir, 'store'));

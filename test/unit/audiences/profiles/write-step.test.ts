@@ -1,4 +1,8 @@
 import { type Profile } from '../../../../services/audiences/profiles/profile';
+import {
+  decodeProfile,
+  encodeProfile,
+} from '../../../../services/audiences/profiles/profile-codec';
 import { refused, StepWriter, writeStep } from '../../../../services/audiences/profiles/write-step';
 import { type Definition, Definitions } from '../../../../services/audiences/definitions/compile';
 import { type OutRecord } from '../../../../shared/kafka/port';
@@ -36,13 +40,14 @@ describe('a step that Kafka refuses', () => {
       refusals,
     };
   };
+  const decoded = (text: string) => decodeProfile(Buffer.from(text));
   const profile = (bytes: number): Profile => ({
-    t: { s: { plan: ['pro', NOW], long: ['x'.repeat(bytes), NOW] } },
+    traits: { s: { plan: ['pro', NOW], long: ['x'.repeat(bytes), NOW] } },
   });
 
   test('leaves out a user with too large a profile, whose earlier one is marked full', async () => {
     const { engine, store, records } = engineUnderTest();
-    store.profiles.set('ann', JSON.stringify(profile(400)));
+    store.put('ann', profile(400));
     const step = engine.apply(
       [
         ...records('ann', [identify({ more: 'y'.repeat(200) })]),
@@ -53,8 +58,8 @@ describe('a step that Kafka refuses', () => {
     const { producer, written } = broker(600);
     const how = writing(producer, store);
     const { step: done } = await writeStep(step, how);
-    expect(done.profiles.get('ann')).toEqual({ ...profile(400), f: 1 });
-    expect(written.get('uann')).toBe(JSON.stringify({ ...profile(400), f: 1 }));
+    expect(done.profiles.get('ann')).toEqual({ ...profile(400), full: 1 });
+    expect(written.get('uann')).toBe(encodeProfile({ ...profile(400), full: 1 }).toString());
     expect(written.get('ubob')).toContain('"plan"');
     expect(written.has('m')).toBe(true);
     expect(how.refusals).toHaveLength(1);
@@ -63,17 +68,17 @@ describe('a step that Kafka refuses', () => {
   test('keeps the values sent to receivers if Kafka refuses even the earlier profile', async () => {
     const { engine, store, records } = engineUnderTest();
     const told = { aud_1: [true, NOW, 1] as [boolean, number, number] };
-    store.profiles.set('ann', JSON.stringify({ ...profile(900), s: told }));
+    store.put('ann', { ...profile(900), sentValues: told });
     const step = engine.apply(records('ann', [identify({ plan: 'free' })]), NOW + 1);
     const { producer, written } = broker(600);
     await writeStep(step, writing(producer, store));
-    expect(JSON.parse(written.get('uann')!)).toEqual({ s: told, f: 1 });
+    expect(decoded(written.get('uann')!)).toEqual({ sentValues: told, full: 1 });
   });
 
   test('keeps a profile that is too large to move under its id', async () => {
     const { engine, store, records } = engineUnderTest();
-    store.profiles.set('ann', JSON.stringify(profile(560)));
-    store.profiles.set('bob', JSON.stringify(profile(10)));
+    store.put('ann', profile(560));
+    store.put('bob', profile(10));
     const step = engine.apply(
       [
         ...records('ann', [{ kind: 'alias', to: 'cyn' }]),
@@ -84,7 +89,7 @@ describe('a step that Kafka refuses', () => {
     const { producer, written, moved } = broker(650);
     const { step: done } = await writeStep(step, writing(producer, store));
     expect([done.moves.map(({ user }) => user), moved]).toEqual([['dan'], ['dan']]);
-    expect(JSON.parse(written.get('uann')!)).toEqual({ ...profile(560), f: 1 });
+    expect(decoded(written.get('uann')!)).toEqual({ ...profile(560), full: 1 });
     expect(written.get('ubob')).toBeNull();
   });
 
@@ -199,7 +204,7 @@ describe('the writer of steps', () => {
 
   test('a value that is sent again is not newer than a deletion since', async () => {
     const { writer, engine, store, messages } = writerUnderTest();
-    store.profiles.set('kim', JSON.stringify({ s: { aud_1: [true, NOW - 5_000, 1] } }));
+    store.put('kim', { sentValues: { aud_1: [true, NOW - 5_000, 1] } });
     store.unsent.set(1, ['kim', 'aud_1']);
     engine.meta = { ...engine.meta, told: 1 };
     await writer.sendUnsent();
@@ -208,8 +213,8 @@ describe('the writer of steps', () => {
 
   test('resends unacknowledged messages, but only the last value of each user', async () => {
     const { writer, engine, store, messages, writes } = writerUnderTest();
-    store.profiles.set('ann', JSON.stringify({ s: { aud_1: [true, NOW, 3] } }));
-    store.profiles.set('bob', JSON.stringify({ s: { aud_1: [false, NOW - 1, 2] } }));
+    store.put('ann', { sentValues: { aud_1: [true, NOW, 3] } });
+    store.put('bob', { sentValues: { aud_1: [false, NOW - 1, 2] } });
     store.unsent.set(1, ['ann', 'aud_1']).set(2, ['bob', 'aud_1']).set(3, ['ann', 'aud_1']);
     engine.meta = { ...engine.meta, told: 3 };
     await writer.sendUnsent();

@@ -227,7 +227,7 @@ const many = (count: number): Record<string, Profile> =>
   Object.fromEntries(
     Array.from({ length: count }, (_, i) => [
       `user-${i}`,
-      { t: { s: { n: [i, 0], plan: ['pro', 0] } } },
+      { traits: { s: { n: [i, 0], plan: ['pro', 0] } } },
     ]),
   );
 const glanceOf = (profiles: Record<string, Profile>): Snapshot => ({
@@ -269,7 +269,10 @@ test('a preview shows ten members, with the traits of the condition first', asyn
   const traits = Object.fromEntries(
     Array.from({ length: 100 }, (_, i) => [`t${i}`, ['x'.repeat(300), 0]]),
   );
-  const snapshot = glanceOf({ ...many(20), big: { t: { s: { ...traits, plan: ['best', 0] } } } });
+  const snapshot = glanceOf({
+    ...many(20),
+    big: { traits: { s: { ...traits, plan: ['best', 0] } } },
+  });
   const { sample } = await ended(
     previewOf(question('user.traits.plan == "pro"'), () => snapshot, {
       now: () => 0,

@@ -15,11 +15,11 @@ let nowMs: number;
 beforeEach(async () => {
   nowMs = Date.now();
   memory = memoryLog();
-  const sent = { s: { aud_1: [true, 1_000, 1] as [boolean, number, number] } };
-  const ann = { ...sent, t: { s: { plan: ['pro', 0] as [string, number] } } };
+  const sent = { sentValues: { aud_1: [true, 1_000, 1] as [boolean, number, number] } };
+  const ann = { ...sent, traits: { s: { plan: ['pro', 0] as [string, number] } } };
   process = await startQueryServer(
     memory,
-    { ann, bob: sent, cyn: {}, dan: { ...sent, g: 1 } },
+    { ann, bob: sent, cyn: {}, dan: { ...sent, absent: 1 } },
     { now: () => nowMs },
   );
 });

@@ -226,7 +226,7 @@ describe('a preview', () => {
   const PRO = { condition: 'user.traits.plan == "pro"' };
   let queryServer: RunningQueryServer | undefined;
   afterEach(() => queryServer?.stop());
-  const pro = { t: { src_1: { plan: ['pro', 0] as [string, number] } } };
+  const pro = { traits: { src_1: { plan: ['pro', 0] as [string, number] } } };
 
   test('a preview is counted, shown and cancelled', async () => {
     queryServer = await startQueryServer(control.memory, { ann: pro, bob: {} });
@@ -309,7 +309,7 @@ describe('members and syncs', () => {
   test('a page continues after a user id with a NUL or a line break', async () => {
     control = await controlUnderTest();
     const { id } = (await make(BUYERS)).body as { id: string };
-    const told = { s: { [id]: [true, 1_000, 1] as [boolean, number, number] } };
+    const told = { sentValues: { [id]: [true, 1_000, 1] as [boolean, number, number] } };
     const ids = ['a\0b', 'c\nd', 'e'];
     const queryServer = await startQueryServer(
       control.memory,
@@ -333,7 +333,9 @@ describe('members and syncs', () => {
     const database = await memoryDatabase();
     control = await controlUnderTest({ database });
     const { id } = (await make(BUYERS)).body as { id: string };
-    const told = (atMs: number) => ({ s: { [id]: [true, atMs, 1] as [boolean, number, number] } });
+    const told = (atMs: number) => ({
+      sentValues: { [id]: [true, atMs, 1] as [boolean, number, number] },
+    });
     const queryServer = await startQueryServer(control.memory, {
       ann: told(1_000),
       bob: told(2_000),
