@@ -1,9 +1,12 @@
-import { freePorts as freePortsOf } from '../../dev/ports';
+import { isFree } from '../../dev/ports';
 
 /**
- * Ports for tests. They are below the range of outgoing connections, so that no connection takes
- * one by chance.
+ * Ports for tests. They are below the range of outgoing connections, and below the one from which
+ * Waypost itself chooses a port (dev/ports.ts), so that nothing takes one by chance before its
+ * service listens there.
  */
+const LOWEST = 10_000;
+const HIGHEST = 20_000;
 
 /**
  * Ports that this test file uses already: a service that is down for a moment comes back on its
@@ -23,8 +26,9 @@ export async function freePort(): Promise<number> {
 export async function freePorts(count: number): Promise<number[]> {
   const found: number[] = [];
   while (found.length < count) {
-    const [port = 0] = await freePortsOf(1);
+    const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));
     if (port % WORKERS !== worker() || given.has(port)) continue;
+    if (!(await isFree(port, '127.0.0.1'))) continue;
     given.add(port);
     found.push(port);
   }

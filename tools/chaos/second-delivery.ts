@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceMain } from '../../bin/service-list';
-import { freePorts } from '../../dev/ports';
+import { freePorts } from '../../test/support/free-port';
 import { type System } from '../harness/system';
 
 /** A second delivery process beside the supervisor's. */

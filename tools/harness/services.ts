@@ -8,7 +8,7 @@ import {
   PORTS,
 } from '../../dev/local-settings';
 import { type Output } from '../../dev/output';
-import { freePorts } from '../../dev/ports';
+import { freePorts } from '../../test/support/free-port';
 import { urlOf, whyNotReady } from '../../dev/readiness';
 import { localSecrets } from '../../dev/secrets';
 import { processEntry, type ProcessName, SERVICES, type ServiceName } from '../../bin/service-list';

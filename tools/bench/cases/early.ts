@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SERVICES } from '../../../bin/service-list';
-import { freePorts } from '../../../dev/ports';
+import { freePorts } from '../../../test/support/free-port';
 import { type OutRecord } from '../../../shared/kafka/port';
 import { tierTopic } from '../../../shared/kafka/topics';
 import { deliveryId } from '../../../shared/model/delivery';
