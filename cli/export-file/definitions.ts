@@ -90,8 +90,8 @@ export function planAudience(
   return plan<FileAudience, Audience>(wanted, here, faults, {
     kind: 'audience',
     toFile: (one) => audienceToFile(one, names),
-    create: (told, made) => ({
-      ...told,
+    create: (planned, made) => ({
+      ...planned,
       kind: 'audience',
       act: 'create',
       rename: made.rename,
@@ -100,8 +100,8 @@ export function planAudience(
         ...defined({ condition: condition !== null ? condition : undefined }),
       },
     }),
-    change: (told, id, body) => ({
-      ...told,
+    change: (planned, id, body) => ({
+      ...planned,
       kind: 'audience',
       act: 'change',
       id,
@@ -121,8 +121,8 @@ export function planTrait(
   return plan<FileTrait, ComputedTrait>(wanted, here, faults, {
     kind: 'trait',
     toFile: (one) => traitToFile(one, names),
-    create: (told, made) => ({
-      ...told,
+    create: (planned, made) => ({
+      ...planned,
       kind: 'trait',
       act: 'create',
       rename: made.rename,
@@ -136,8 +136,8 @@ export function planTrait(
         }),
       },
     }),
-    change: (told, id, body) => ({
-      ...told,
+    change: (planned, id, body) => ({
+      ...planned,
       kind: 'trait',
       act: 'change',
       id,
@@ -155,8 +155,8 @@ interface Made {
 interface Ways<F, H> {
   kind: 'audience' | 'trait';
   toFile: (one: H) => F;
-  create: (told: PlannedChange, made: Made) => DefinitionStep;
-  change: (told: PlannedChange, id: string, body: { syncEvery: string }) => DefinitionStep;
+  create: (planned: PlannedChange, made: Made) => DefinitionStep;
+  change: (planned: PlannedChange, id: string, body: { syncEvery: string }) => DefinitionStep;
 }
 
 function plan<

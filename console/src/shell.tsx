@@ -18,7 +18,7 @@ const words = text.shell.shell;
 type NavEntry = [path: string, name: string, icon: IconName, needed: Name];
 
 /**
- * The pages by what they are about. The last element of a place: the operation that a user needs
+ * The pages by what they are about. The last element of an entry: the operation that a user needs
  * for this page.
  */
 const GROUPS: [heading: string, entries: NavEntry[]][] = [

@@ -76,14 +76,14 @@ const event = z.strictObject({
     }),
 });
 
-const place = {
+const position = {
   offset: count,
   line: z.int().min(1),
   column: z.int().min(1),
 };
 const trial = z.strictObject({
   mistake: z
-    .strictObject({ message: z.string(), ...place })
+    .strictObject({ message: z.string(), ...position })
     .nullable()
     .meta({ description: 'The error in the filter and its position; null if the filter is valid' }),
   tried: count,

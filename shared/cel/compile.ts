@@ -55,7 +55,7 @@ export interface Expression {
 
 /**
  * Compiles an expression whose result is true or false.
- * @returns the expression, which can be evaluated many times, or the first mistake and its place
+ * @returns the expression, which can be evaluated many times, or the first mistake and its position
  */
 export function compileExpression(text: string, name: EnvironmentName): Expression | Mistake {
   const compiled = compileTo(text, name, { wrongType: notACondition, read: toBoolean });

@@ -22,7 +22,7 @@ export interface Tree {
   kind: 'tree';
   text: string;
   expr: Expr;
-  /** the place of a part of the tree in the text */
+  /** the position of a part of the tree in the text */
   positionOf(expr: { id: bigint }): TextPosition;
 }
 
@@ -74,7 +74,7 @@ export function mistake(message: string, position: TextPosition): Mistake {
   return { kind: 'mistake', message, position };
 }
 
-/** Formats a mistake with its place, for a line of an error. */
+/** Formats a mistake with its position, for a line of an error. */
 export function mistakeText({ message, position }: Mistake): string {
   return `line ${position.line}, column ${position.column}: ${message}`;
 }

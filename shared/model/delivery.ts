@@ -89,7 +89,7 @@ export function deliveryId(sourceId: string, messageId: string, destinationId: s
 }
 
 /**
- * Identifies a webhook and its URL in `closed`, since both may change while a delivery waits. Two
+ * Identifies a webhook and its URL in `excludedUrls`, since both may change while a delivery waits. Two
  * webhooks of a destination may have the same URL, with other headers: one of them may refuse what
  * the other takes.
  */

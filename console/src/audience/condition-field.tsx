@@ -48,7 +48,7 @@ function AsRows({ draft, onChange, seenNames, mistake }: Props) {
         )}
         {missing && (
           <Text size="sm">
-            {placeInWords(missing[0])}: {missing[1]}
+            {pathInWords(missing[0])}: {missing[1]}
           </Text>
         )}
       </div>
@@ -105,9 +105,9 @@ function sizeOf({ rows }: Rows): number {
 }
 
 /** `1/0/event` → Condition 2.1 */
-function placeInWords(field: string): string {
-  const place = field.split('/').filter((part) => /^\d+$/.test(part));
-  return place.length === 0
+function pathInWords(field: string): string {
+  const path = field.split('/').filter((part) => /^\d+$/.test(part));
+  return path.length === 0
     ? words.conditions
-    : words.conditionAt(place.map((part) => Number(part) + 1).join('.'));
+    : words.conditionAt(path.map((part) => Number(part) + 1).join('.'));
 }

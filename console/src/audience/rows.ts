@@ -129,11 +129,11 @@ export function usesOf({ subject }: Pick<Rule, 'subject'>) {
  * Validates the rows.
  * @returns a sentence by position and field, such as `0/event` or `2/1/value`
  */
-export function rowProblems(group: Group, place = ''): Map<string, string> {
+export function rowProblems(group: Group, path = ''): Map<string, string> {
   const problems = new Map<string, string>();
-  if (group.rows.length === 0) problems.set(place, words.emptyGroup);
+  if (group.rows.length === 0) problems.set(path, words.emptyGroup);
   group.rows.forEach((row, i) => {
-    const at = place === '' ? String(i) : `${place}/${i}`;
+    const at = path === '' ? String(i) : `${path}/${i}`;
     const found = isGroup(row) ? rowProblems(row, at) : ruleProblems(row, at);
     for (const [field, problem] of found) problems.set(field, problem);
   });

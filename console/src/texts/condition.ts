@@ -13,7 +13,7 @@ export const condition = {
     notAsRows: 'This condition cannot be shown as rows. Edit it as CEL.',
     editAsRows: 'Edit as rows',
     conditions: 'Conditions',
-    conditionAt: (place: string) => `Condition ${place}`,
+    conditionAt: (path: string) => `Condition ${path}`,
   },
   labels: {
     subjectWords: {

@@ -49,7 +49,7 @@ function counterOf({ o, b }: StoredCounter): Counter {
 
 // Both functions run for each read and each write: `Object.entries` would take longer.
 
-/** Keeps the order of the fields, and those that only a newer version knows. */
+/** Keeps the order of the fields. */
 function renamed(from: object, names: Readonly<Record<string, string>>): Record<string, unknown> {
   const values = from as Record<string, unknown>;
   const to: Record<string, unknown> = {};

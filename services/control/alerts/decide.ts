@@ -51,14 +51,14 @@ export function decide(world: World): Decision {
 
 /** Returns a world without the destinations that nothing is to be decided about: nearly all. */
 export function onlyAbout(ids: readonly string[], world: World): World {
-  const about = new Set(ids);
+  const wanted = new Set(ids);
   const get = (id: string) => world.destinations.get(id);
   return {
     ...world,
     destinations: { get, all: () => compact(ids.map(get)) },
-    health: new Map([...world.health].filter(([id]) => about.has(id))),
+    health: new Map([...world.health].filter(([id]) => wanted.has(id))),
     // A notice about no destination is about all of them.
-    notices: world.notices.filter(({ destination: id }) => id === '' || about.has(id)),
+    notices: world.notices.filter(({ destination: id }) => id === '' || wanted.has(id)),
   };
 }
 

@@ -359,8 +359,8 @@ export class Alerts {
     }
     const sent = new Set(alerts.filter((_, i) => !refused.has(i)).map(({ notice }) => notice));
     const lost = new Set(alerts.map(({ notice }) => notice).filter((notice) => !sent.has(notice)));
-    const told = due.filter((notice) => !lost.has(notice));
-    await history.ask((database) => settleAlerts(database, told, 'sent'));
+    const settled = due.filter((notice) => !lost.has(notice));
+    await history.ask((database) => settleAlerts(database, settled, 'sent'));
     if (lost.size > 0) await history.ask((database) => settleAlerts(database, [...lost], 'none'));
   }
 }

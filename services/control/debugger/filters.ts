@@ -38,7 +38,7 @@ export function readTrial(body: unknown): z.output<typeof trialBody> {
 }
 
 /**
- * Returns the result of the filter for each event, or the place of its mistake. Once the budget is
+ * Returns the result of the filter for each event, or the position of its mistake. Once the budget is
  * spent, the remaining events are not tried.
  */
 async function tryFilter({ filter, entries, limit }: Trial, ring: EventBuffer, work: RequestWork) {

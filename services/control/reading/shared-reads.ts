@@ -80,11 +80,11 @@ export class SharedReads {
 
   /** Forgets what was fetched of a partition, because its log was cut. */
   forget(topic: string, partition: number): void {
-    const place = `${topic}/${String(partition)}/`;
-    for (const key of this.#kept.keys()) if (key.startsWith(place)) this.#forget(key);
+    const prefix = `${topic}/${String(partition)}/`;
+    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#forget(key);
   }
 
-  /** Readers at the same place share a wait. */
+  /** Readers at the same position share a wait. */
   #wait(at: ReadAt): Promise<Fetched> {
     const key = keyOf(at);
     const known = this.#waiting.get(key);
@@ -119,7 +119,7 @@ export class SharedReads {
   }
 }
 
-/** Names a place in a topic. */
+/** Names a position in a topic. */
 export function keyOf({ topic, partition, offset }: ReadAt): string {
   return `${topic}/${String(partition)}/${String(offset)}`;
 }

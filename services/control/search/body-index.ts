@@ -11,7 +11,7 @@ import {
   entriesOf,
   type SearchEntry,
   entryOf,
-  type FoundDelivery,
+  type SearchableDelivery,
   pack,
   unpack,
 } from './pack-texts';
@@ -126,7 +126,7 @@ export class BodyIndex {
   }
 
   #isForgotten(
-    { user, anonymous, source, acceptedAt }: FoundDelivery,
+    { user, anonymous, source, acceptedAt }: SearchableDelivery,
     { forgotten }: BodyIndexOptions['history'],
   ): boolean {
     return forgotten.hides(() => [user, anonymous].filter((id) => id !== null), source, acceptedAt);

@@ -9,7 +9,7 @@ import { decodeDelivery } from '../../../shared/model/delivery';
  */
 
 /** A delivery with a searchable text. */
-export interface FoundDelivery {
+export interface SearchableDelivery {
   id: string;
   /** ms since 1970 */
   acceptedAt: number;
@@ -19,7 +19,7 @@ export interface FoundDelivery {
   anonymous: string | null;
 }
 
-export interface SearchEntry extends FoundDelivery {
+export interface SearchEntry extends SearchableDelivery {
   /** in lower case: user id, message id, event and body, a line each */
   text: string;
 }
@@ -58,7 +58,7 @@ export function needlesOf(query: string): Buffer[] {
 }
 
 /** `end`: offset of the byte after its text */
-type Head = FoundDelivery & { end: number };
+type Head = SearchableDelivery & { end: number };
 
 export interface Chunk {
   heads: Head[];
@@ -148,7 +148,7 @@ export function entriesOf({ heads, text }: Chunk): SearchEntry[] {
   });
 }
 
-export function find({ heads, text }: Chunk, needles: readonly Buffer[]): FoundDelivery[] {
+export function find({ heads, text }: Chunk, needles: readonly Buffer[]): SearchableDelivery[] {
   const found = new Set<Head>();
   for (const needle of needles) {
     let i = 0;

@@ -210,8 +210,8 @@ function openAuth(owner: string, { id, auth, tls }: EncryptedWebhook, open: Open
 }
 
 /**
- * Returns the addresses that alerts go to by e-mail. A delivery for one of them has all other
- * endpoints closed.
+ * Returns the addresses that alerts go to by e-mail. A delivery for one of them
+ * excludes all others.
  */
 function mailboxesOf(
   { id: owner, alerts, shards = DEFAULT_SHARDS }: Destination,

@@ -111,7 +111,7 @@ export class KafkaConsumption implements Consumption {
   #enteredAt = -Infinity;
   #beatAt = -Infinity;
   /** when a request was sent to which the coordinator answered that this is a member */
-  #answeredAt = 0;
+  #memberAsOf = 0;
 
   constructor(
     private readonly parts: ConsumerParts,
@@ -315,7 +315,7 @@ export class KafkaConsumption implements Consumption {
   }
 
   #onHeartbeat(generation: number, sentAt: number): void {
-    this.#answeredAt = Math.max(this.#answeredAt, sentAt);
+    this.#memberAsOf = Math.max(this.#memberAsOf, sentAt);
     this.#liveness.recordPoll();
     if (this.#member.isJoining) return;
     this.#membership.onHeartbeat(generation);
@@ -337,7 +337,7 @@ export class KafkaConsumption implements Consumption {
 
   /** The coordinator has not answered for so long that it may have ended the session. */
   get #isCoordinatorSilent(): boolean {
-    return performance.now() - this.#answeredAt > SESSION_MS;
+    return performance.now() - this.#memberAsOf > SESSION_MS;
   }
 
   /**

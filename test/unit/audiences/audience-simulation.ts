@@ -15,6 +15,7 @@ import {
   NEW_PARTITION_STATE,
 } from '../../../services/audiences/profiles/partition-state';
 import { type Profile } from '../../../services/audiences/profiles/profile';
+import { encodeProfile } from '../../../services/audiences/profiles/profile-codec';
 import { Syncs } from '../../../services/audiences/profiles/syncs';
 import { type Report, reportOf } from '../../../services/audiences/status';
 import { defined } from '../../../shared/collections/defined';
@@ -247,7 +248,7 @@ export class World {
     const records: ChangeRecord[] = [
       ...Array.from(step.profiles, ([user, profile]): ChangeRecord => [
         `u${user}`,
-        profile && JSON.stringify(profile),
+        profile && encodeProfile(profile).toString(),
       ]),
       ['m', JSON.stringify(step.meta)],
     ];

@@ -134,7 +134,7 @@ describe('a failed evaluation is no match and has a reason', () => {
   });
 });
 
-describe('a mistake has a place', () => {
+describe('a mistake has a position', () => {
   test.each([
     ['', 1, 1, /Write an expression/],
     ['event = "x"', 1, 7, /"=" is unexpected here. To compare, write ==/],

@@ -36,7 +36,7 @@ const WORDS = (
   '.size() timestamp( duration( string( int( . b"a" r"\\" \'\'\' // \n 😀 é @ $'
 ).split(' ');
 
-test('every text is an expression, or a mistake with a place inside the text', () => {
+test('every text is an expression, or a mistake with a position inside the text', () => {
   const text = fc.oneof(
     anyText({ maxLength: 60 }),
     fc.array(fc.constantFrom(...WORDS), { maxLength: 14 }).map((words) => words.join('')),

@@ -129,16 +129,16 @@ describe('the search of everything', () => {
       ],
     ],
     ['', []],
-  ])('leads from %j to %j', (typed, places) => {
-    expect(leadsOf(typed, words).map(({ to }) => to)).toEqual(places);
+  ])('leads from %j to %j', (typed, addresses) => {
+    expect(leadsOf(typed, words).map(({ to }) => to)).toEqual(addresses);
   });
 
   test('finds a page by its words in any order', () => {
-    const places = [
+    const entries = [
       { name: 'Deliveries that wait', to: '/a' },
       { name: 'Destinations', to: '/b' },
     ];
-    expect(entriesWith(places, 'wait deli').map(({ to }) => to)).toEqual(['/a']);
-    expect(entriesWith(places, '')).toEqual(places);
+    expect(entriesWith(entries, 'wait deli').map(({ to }) => to)).toEqual(['/a']);
+    expect(entriesWith(entries, '')).toEqual(entries);
   });
 });

@@ -362,7 +362,7 @@ describe('a replay to some URLs', () => {
     ];
     await record(anEvent({ destination, urls: [...urls, ...others], record: { ...KNOWN, topic } }));
   }
-  const closed = () =>
+  const excluded = () =>
     control.memory.records('webhooks.due').map(({ headers }) => {
       const decoded = decodeDelivery(headers);
       return decoded.kind === 'delivery' ? decoded.delivery.excludedUrls : undefined;
@@ -373,7 +373,7 @@ describe('a replay to some URLs', () => {
     expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(
       202,
     );
-    expect(closed()).toEqual([[first()]]);
+    expect(excluded()).toEqual([[first()]]);
   });
 
   test('a webhook gets the delivery again although another one has the same URL', async () => {
@@ -386,7 +386,7 @@ describe('a replay to some URLs', () => {
     expect((await post('/deliveries/dlv_1/replay', { webhooks: [webhooks[1]!.id] })).status).toBe(
       202,
     );
-    expect(closed()).toEqual([[first(), expect.any(String)]]);
+    expect(excluded()).toEqual([[first(), expect.any(String)]]);
   });
 
   test('an alert is not replayed, since each of its channels needs another body', async () => {
@@ -401,7 +401,7 @@ describe('a replay to some URLs', () => {
         expect.stringMatching(/each of its channels/),
       ]);
     }
-    expect(closed()).toEqual([]);
+    expect(excluded()).toEqual([]);
   });
 
   test('a replay of many sends each only to failed URLs, even if others share a URL', async () => {
@@ -417,7 +417,7 @@ describe('a replay to some URLs', () => {
     const wanted = { destination, origin: 'dead_letters', onlyFailedUrls: true };
     expect((await post('/replays', wanted)).status).toBe(202);
     const taken = urlHash(webhooks[2]!.id, SAME);
-    await eventually(() => expect(closed()).toEqual([[first(), taken]]));
+    await eventually(() => expect(excluded()).toEqual([[first(), taken]]));
   });
 
   test('an unknown webhook is refused by its place', async () => {
@@ -426,6 +426,6 @@ describe('a replay to some URLs', () => {
       webhooks: [webhooks[0]!.id, 'whk_other'],
     });
     expect([status, body.errors[0].pointer]).toEqual([422, '#/webhooks/1']);
-    expect(closed()).toEqual([]);
+    expect(excluded()).toEqual([]);
   });
 });

@@ -50,14 +50,14 @@ async function joined() {
     claims: () => Buffer.alloc(0),
     assign: () => Promise.resolve([]),
     onRound: (round) => events.push(`enters ${String(round.generation)}`),
-    onHeartbeat: () => events.push('heard'),
+    onHeartbeat: () => events.push('heartbeat'),
     onLost: () => events.push('lost'),
     onForbidden: () => events.push('forbidden'),
     log: createLog('test', 'warn', { write: (line) => lines.push(line) }),
   });
   member.join();
   await settle();
-  expect(events.splice(0)).toEqual(['joins as nobody', 'joins as m1', 'heard', 'enters 1']);
+  expect(events.splice(0)).toEqual(['joins as nobody', 'joins as m1', 'heartbeat', 'enters 1']);
   return { member, answers, events, lines };
 }
 
@@ -69,21 +69,21 @@ const asks = {
 
 describe.each(['heartbeat', 'commit'] as const)('the answer to a %s', (request) => {
   test.each<[string, number, string[]]>([
-    ['keeps a member of the generation', 0, ['heard']],
+    ['keeps a member of the generation', 0, ['heartbeat']],
     [
       'that asks for a round makes it join, as the member that it is',
       ERROR.rebalancing,
-      ['heard', 'joins as m1', 'heard', 'enters 2'],
+      ['heartbeat', 'joins as m1', 'heartbeat', 'enters 2'],
     ],
     [
       'that does not know the member ends its session, and it joins anew',
       ERROR.unknownMember,
-      ['lost', 'joins as nobody', 'joins as m3', 'heard', 'enters 2'],
+      ['lost', 'joins as nobody', 'joins as m3', 'heartbeat', 'enters 2'],
     ],
     [
       'of another generation ends its session, and it joins anew',
       ERROR.illegalGeneration,
-      ['lost', 'joins as nobody', 'joins as m3', 'heard', 'enters 2'],
+      ['lost', 'joins as nobody', 'joins as m3', 'heartbeat', 'enters 2'],
     ],
     ['of a coordinator that has moved costs no round', ERROR.notCoordinator, []],
     ['of a coordinator that loads costs no round', ERROR.coordinatorLoading, []],
@@ -126,7 +126,7 @@ test('a round that ends before its assignment is joined again', async () => {
   answers.sync = [ERROR.rebalancing];
   member.join();
   await settle();
-  expect(events).toEqual(['joins as m1', 'joins as m1', 'heard', 'enters 3']);
+  expect(events).toEqual(['joins as m1', 'joins as m1', 'heartbeat', 'enters 3']);
 });
 
 test('a member that may not read with the group says so once, and joins no more', async () => {
@@ -149,7 +149,7 @@ test('a member that the group has forgotten meanwhile joins anew', async () => {
     'lost',
     'joins as nobody',
     'joins as m4',
-    'heard',
+    'heartbeat',
     'enters 2',
   ]);
 });
@@ -170,5 +170,5 @@ test('a member waits before it tries again to join a coordinator that refuses it
   await settle();
   expect(events).toEqual(['joins as m1']);
   await jest.advanceTimersByTimeAsync(50 + 100);
-  expect(events).toEqual(['joins as m1', 'joins as m1', 'joins as m1', 'heard', 'enters 2']);
+  expect(events).toEqual(['joins as m1', 'joins as m1', 'joins as m1', 'heartbeat', 'enters 2']);
 });
