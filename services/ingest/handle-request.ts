@@ -7,7 +7,7 @@ import { type CallType } from '../../shared/model/message';
 import { type RejectedCall } from '../../shared/model/rejected-calls';
 import { type OutRecord } from '../../shared/kafka/port';
 import { type HttpResponse, badRequest, refusal, refusalMessage, success } from './responses';
-import { namedKey, type Sources } from './write-key';
+import { keyInText, namedKey, sourceInText, type Sources } from './write-key';
 import { MAX_BODY_BYTES, type ReadBody, type RefusedBody } from './read-body';
 import { excerptOf, withoutKey } from './calls/excerpt';
 import { finish, type Steps } from './calls/steps';
@@ -25,7 +25,6 @@ import {
 } from './rejected-records';
 import { messageRecords, type Store } from './store-messages';
 import { watchStored } from './telemetry';
-import { withSource } from './with-source';
 
 /**
  * Handles a request and returns its response. It reports success only after Kafka acknowledged
@@ -96,6 +95,38 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
         : prepared;
     });
   };
+}
+
+export interface WithSourceParts {
+  sources: Sources;
+  admission: Pick<Admission, 'enter' | 'leave' | 'isLimited' | 'searched' | 'refused'>;
+}
+
+/**
+ * Works on a request once its write key is found, within the share of its source or its address.
+ * Responds itself to a wrong key, which is searched at the pace of its address.
+ * @param key undefined: the request names none before its body; `work` gets no source then
+ */
+export async function withSource<T>(
+  { sources, admission }: WithSourceParts,
+  { req, key }: { req: IncomingMessage; key: string | undefined },
+  work: (source: Source | undefined) => T | Promise<T>,
+): Promise<T | HttpResponse> {
+  const known = key === undefined ? undefined : sources.known(key);
+  const slot = admission.enter(req, known);
+  if (slot === undefined) return refusal('overloaded');
+  try {
+    if (known || key === undefined) return await work(known);
+    // Whether the address already had too many refusals. It is charged for the refresh of `config`.
+    const limited = admission.isLimited(req);
+    const found = await sources.find(key, limited);
+    if (typeof found !== 'string') return await work(found);
+    return limited && found !== 'config_unavailable'
+      ? admission.searched(req)
+      : admission.refused(req, refusal(found));
+  } finally {
+    admission.leave(slot);
+  }
 }
 
 /** Returns the response: success once all is stored, a refusal at once. */
@@ -417,48 +448,4 @@ function lose(
     receivedAtMs,
     receivedSteadyMs,
   };
-}
-
-/**
- * UTF-16 of either order contains the second: the zero byte behind a letter is that of the next.
- */
-const KEY_FIELDS = [Buffer.from('"writeKey"'), Buffer.from('"writeKey"', 'utf16le')];
-const KEY_VALUE = /^\s*:\s*"([^"\\]{1,200})"/;
-/**
- * Bytes after `"writeKey"` that are searched for its value: 200 characters for the key, the rest
- * for spaces. UTF-16 has two bytes for each.
- */
-const KEY_WINDOW = 512;
-/** Each key is hashed before its lookup, and a small gzipped body can name 34,000 keys. */
-const MAX_CANDIDATES = 8;
-/** Some clients repeat the key in each of 2,500 calls. */
-const MAX_OCCURRENCES = 2_500;
-
-function sourceInText(body: Buffer, sources: Sources): Source | undefined {
-  const key = keyInText(body, sources);
-  return key === undefined ? undefined : sources.known(key);
-}
-
-/**
- * Returns one of the first keys in the text that is of a source, without decoding or parsing it:
- * that would cost ten times as much.
- */
-function keyInText(body: Buffer, sources: Sources): string | undefined {
-  const seen = new Set<string>();
-  let looks = 0;
-  for (const field of KEY_FIELDS) {
-    let at = body.indexOf(field);
-    while (at >= 0 && looks < MAX_OCCURRENCES && seen.size < MAX_CANDIDATES) {
-      const from = at + field.length;
-      const window = body.toString('latin1', from, from + KEY_WINDOW).replaceAll('\0', '');
-      const key = KEY_VALUE.exec(window)?.[1];
-      if (key !== undefined && !seen.has(key)) {
-        if (sources.known(key)) return key;
-        seen.add(key);
-      }
-      looks++;
-      at = body.indexOf(field, from);
-    }
-  }
-  return undefined;
 }

@@ -13,8 +13,7 @@ import {
 } from './responses';
 import { pixelBody } from './pixel-body';
 import { discardRest } from './read-body';
-import { type RequestHandler } from './handle-request';
-import { withSource, type WithSourceParts } from './with-source';
+import { type RequestHandler, withSource, type WithSourceParts } from './handle-request';
 
 /**
  * The paths and methods of ingest. Every response, errors too, is JSON (or the pixel), and a

@@ -121,3 +121,48 @@ function shareEvery(everyMs: number, call: () => Promise<void>): () => Promise<v
 function masked(key: string): string {
   return `${key.slice(0, Math.min(4, Math.floor(key.length / 4)))}…`;
 }
+
+/**
+ * UTF-16 of either order contains the second: the zero byte behind a letter is that of the next.
+ */
+const KEY_FIELDS = [Buffer.from('"writeKey"'), Buffer.from('"writeKey"', 'utf16le')];
+const KEY_VALUE = /^\s*:\s*"([^"\\]{1,200})"/;
+/**
+ * Bytes after `"writeKey"` that are searched for its value: 200 characters for the key, the rest
+ * for spaces. UTF-16 has two bytes for each.
+ */
+const KEY_WINDOW = 512;
+/** Each key is hashed before its lookup, and a small gzipped body can name 34,000 keys. */
+const MAX_CANDIDATES = 8;
+/** Some clients repeat the key in each of 2,500 calls. */
+const MAX_OCCURRENCES = 2_500;
+
+/** Returns the source of one of the first keys in the text of a body. */
+export function sourceInText(body: Buffer, sources: Sources): Source | undefined {
+  const key = keyInText(body, sources);
+  return key === undefined ? undefined : sources.known(key);
+}
+
+/**
+ * Returns one of the first keys in the text that is of a source, without decoding or parsing it:
+ * that would cost ten times as much.
+ */
+export function keyInText(body: Buffer, sources: Sources): string | undefined {
+  const seen = new Set<string>();
+  let looks = 0;
+  for (const field of KEY_FIELDS) {
+    let at = body.indexOf(field);
+    while (at >= 0 && looks < MAX_OCCURRENCES && seen.size < MAX_CANDIDATES) {
+      const from = at + field.length;
+      const window = body.toString('latin1', from, from + KEY_WINDOW).replaceAll('\0', '');
+      const key = KEY_VALUE.exec(window)?.[1];
+      if (key !== undefined && !seen.has(key)) {
+        if (sources.known(key)) return key;
+        seen.add(key);
+      }
+      looks++;
+      at = body.indexOf(field, from);
+    }
+  }
+  return undefined;
+}
