@@ -179,7 +179,7 @@ export class Deliverer {
    * memory to other destinations.
    */
   #decide(inHand: OpenDelivery): void {
-    if (this.#undecided.offer(inHand)) return;
+    if (this.#admit(inHand, false) || this.#undecided.hold(inHand)) return;
     const { delivery } = inHand;
     const timing = this.#attempts.timing();
     const waitsForUser = delivery.type === 'delete' || this.#attempts.standingOf(inHand) !== 'free';

@@ -1,4 +1,9 @@
-import { type GateConfig, type Knowledge, DecisionGate } from '../../shared/config/decision-gate';
+import {
+  AT_FIRST,
+  DecisionGate,
+  type GateConfig,
+  type Knowledge,
+} from '../../shared/config/decision-gate';
 import { type OnCostly } from '../../shared/cel/compile';
 import { type ConfigReader } from '../../shared/config/types';
 import { type DedupWindow, messageRef, type MessageRef } from '../../shared/model/dedup-window';
@@ -159,7 +164,7 @@ export class Router {
         return 'accepted';
       case 'message':
         if (earlier !== 'all') this.counts.unchecked++;
-        this.#undecided.offer(incomingOf(record, head));
+        this.#take(incomingOf(record, head));
         return 'accepted';
     }
   }
@@ -194,6 +199,11 @@ export class Router {
       if (!record.handBack()) record.defer();
       return true;
     });
+  }
+
+  /** Routes a message, or holds it until `config` is known. */
+  #take(incoming: Incoming): void {
+    if (!this.#route(incoming, AT_FIRST)) this.#undecided.hold(incoming);
   }
 
   /**
@@ -299,7 +309,7 @@ export class Router {
         if (isRetriable(error)) return;
         this.#reject(incoming.record, setAside(incoming), messageOf(error));
         // The next copy becomes the first.
-        for (const copy of copies) this.#undecided.offer(copy);
+        for (const copy of copies) this.#take(copy);
       },
     );
   }

@@ -47,7 +47,8 @@ export interface HeldLimit<T> {
   most: number;
 }
 
-const AT_FIRST: Knowledge = { current: false, changed: true };
+/** for the first decision of an item, before it is held */
+export const AT_FIRST: Knowledge = { current: false, changed: true };
 
 export class DecisionGate<T> {
   #held: HeldItem<T>[] = [];
@@ -55,7 +56,7 @@ export class DecisionGate<T> {
   readonly #sizes = new Map<string, number>();
   #changes: number;
 
-  /** @param decide returns whether the item is decided and can be released */
+  /** @param decide decides a held item again; returns whether it is decided and can be released */
   constructor(
     private readonly config: GateConfig,
     private readonly decide: (item: T, knowledge: Knowledge) => boolean,
@@ -77,9 +78,11 @@ export class DecisionGate<T> {
     return oldest ? performance.now() - oldest.sinceMs : 0;
   }
 
-  /** Decides a new item, or holds it. @returns false if too much of its kind is held already */
-  offer(item: T): boolean {
-    if (this.decide(item, AT_FIRST)) return true;
+  /**
+   * Holds a new item that its owner could not decide.
+   * @returns false if too much of its kind is held already
+   */
+  hold(item: T): boolean {
     this.config.expectSoon();
     if (!this.#count(item, 1)) return false;
     this.#held.push({ item, sinceMs: performance.now() });

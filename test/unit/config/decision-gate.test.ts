@@ -6,35 +6,24 @@ import { fakeProgress } from '../../support/fakes';
 function held() {
   const config = fakeProgress();
   const asked: [item: string, knowledge: Knowledge][] = [];
-  const decidable = new Set<string>();
-  const errors: unknown[] = [];
   const decide = (item: string, knowledge: Knowledge) => {
     asked.push([item, knowledge]);
-    return decidable.has(item) || knowledge.current;
+    return knowledge.current;
   };
-  const undecided = new DecisionGate(config, decide, (error) => errors.push(error));
-  return { config, asked, decidable, undecided, errors };
+  const undecided = new DecisionGate(config, decide, fail);
+  return { config, asked, undecided };
 }
 
-test('an item that can be decided immediately is not held', () => {
-  const { undecided, decidable, config, asked } = held();
-  decidable.add('a');
-  undecided.offer('a');
-  config.readToEnd();
-  expect([undecided.size, asked]).toEqual([0, [['a', { current: false, changed: true }]]]);
-});
-
 test('an end of config that was known before an item came does not decide it', () => {
-  const { undecided, config } = held();
+  const { undecided, config, asked } = held();
   config.readToEnd();
-  undecided.offer('a');
-  expect(undecided.size).toBe(1);
+  undecided.hold('a');
+  expect([undecided.size, asked]).toEqual([1, []]);
 });
 
 test('an end of config that is known after items came decides them, in their order', () => {
   const { undecided, config, asked } = held();
-  for (const item of ['a', 'b']) undecided.offer(item);
-  asked.length = 0;
+  for (const item of ['a', 'b']) undecided.hold(item);
   config.readToEnd();
   expect(asked).toEqual(['a', 'b'].map((item) => [item, { current: true, changed: false }]));
   expect(undecided.size).toBe(0);
@@ -42,7 +31,7 @@ test('an end of config that is known after items came decides them, in their ord
 
 test('decide learns whether config was read, and decides nothing again without records', () => {
   const { undecided, config, asked } = held();
-  undecided.offer('a');
+  undecided.hold('a');
   config.readToEnd(3);
   expect(asked.at(-1)).toEqual(['a', { current: true, changed: true }]);
 });
@@ -64,12 +53,12 @@ test('an item whose decision fails is reported and stays held, and later items a
     },
     (error) => errors.push(error),
   );
-  for (const item of ['a', 'b', 'c']) undecided.offer(item);
+  for (const item of ['a', 'b', 'c']) undecided.hold(item);
   config.readToEnd();
   expect([decided, undecided.size, errors]).toEqual([['a', 'c'], 1, [new RangeError('no time')]]);
 });
 
-test('items offered during a round of decisions are held after the older ones', () => {
+test('items that come during a round of decisions are held after the older ones', () => {
   const config = fakeProgress();
   const order: string[] = [];
   const undecided: DecisionGate<string> = new DecisionGate(
@@ -77,12 +66,12 @@ test('items offered during a round of decisions are held after the older ones', 
     (item, { current }) => {
       if (!current) return false;
       order.push(item);
-      if (item === 'a') undecided.offer('c');
+      if (item === 'a') undecided.hold('c');
       return true;
     },
     fail,
   );
-  for (const item of ['a', 'b']) undecided.offer(item);
+  for (const item of ['a', 'b']) undecided.hold(item);
   config.readToEnd();
   config.readToEnd();
   expect(order).toEqual(['a', 'b', 'c']);
@@ -95,14 +84,14 @@ test('an item whose kind has no room is not held, until others of its kind are r
     sizeOf: ({ length }) => length,
     most: 4,
   });
-  expect(['a1', 'a2', 'a3', 'b1'].map((item) => undecided.offer(item))).toEqual([
+  expect(['a1', 'a2', 'a3', 'b1'].map((item) => undecided.hold(item))).toEqual([
     true,
     true,
     false,
     true,
   ]);
   undecided.release((item) => item === 'a1');
-  expect(['a4', 'a5'].map((item) => undecided.offer(item))).toEqual([true, false]);
+  expect(['a4', 'a5'].map((item) => undecided.hold(item))).toEqual([true, false]);
   config.readToEnd();
-  expect([undecided.size, undecided.offer('a666')]).toEqual([0, true]);
+  expect([undecided.size, undecided.hold('a666')]).toEqual([0, true]);
 });
