@@ -98,10 +98,7 @@ export class Requeuer {
       log: Log;
     },
   ) {
-    this.#room = new Backpressure(
-      () => options.producer.pendingBytes / MAX_PENDING_BYTES,
-      options.onRoom,
-    );
+    this.#room = new Backpressure(options.onRoom);
   }
 
   /** Number of dropped records that repeated a step of a delivery. */
@@ -119,7 +116,7 @@ export class Requeuer {
       this.#askForTime();
       return { againInMs: LEAST_PAUSE_MS };
     }
-    if (!this.#room.accepts()) return 'busy';
+    if (!this.#room.accepts(this.#fill)) return 'busy';
     const checked = recalls.check(record);
     if (typeof checked === 'object') return checked;
     const waitMs = checked === 'return' ? (pace?.waitMs(record, steadyMs()) ?? 0) : 0;
@@ -131,6 +128,10 @@ export class Requeuer {
       record.done();
     } else this.#return(record);
     return 'accepted';
+  }
+
+  get #fill(): number {
+    return this.options.producer.pendingBytes / MAX_PENDING_BYTES;
   }
 
   /**
@@ -209,7 +210,7 @@ export class Requeuer {
 
   #finish(record: OpenRecord): void {
     record.done();
-    this.#room.resumeAtHalf();
+    this.#room.resumeAtHalf(this.#fill);
   }
 }
 

@@ -129,12 +129,7 @@ export class Router {
   #failed = false;
 
   constructor(private readonly options: RouterOptions) {
-    const fill = () =>
-      Math.max(
-        options.producer.pendingBytes / MAX_PENDING_BYTES,
-        this.#inFlight.waitingBytes / MAX_WAITING_BYTES,
-      );
-    this.#room = new Backpressure(fill, options.onRoom);
+    this.#room = new Backpressure(options.onRoom);
     this.#later = new LaterConfig(options.config);
     const route = (incoming: Incoming, knowledge: Knowledge) => this.#route(incoming, knowledge);
     this.#undecided = new DecisionGate(options.config, route, options.onFatal);
@@ -143,7 +138,7 @@ export class Router {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    if (this.#failed || !this.#room.accepts()) return 'busy';
+    if (this.#failed || !this.#room.accepts(this.#fill)) return 'busy';
     if (this.#isFull && this.#undecided.oldestMs < BEHIND_MS) {
       return { againInMs: HELD_AGAIN_MS };
     }
@@ -167,6 +162,14 @@ export class Router {
         this.#take(incomingOf(record, head));
         return 'accepted';
     }
+  }
+
+  /** The higher fill of the limits of output and of waiting copies. */
+  get #fill(): number {
+    return Math.max(
+      this.options.producer.pendingBytes / MAX_PENDING_BYTES,
+      this.#inFlight.waitingBytes / MAX_WAITING_BYTES,
+    );
   }
 
   /** No more messages can be held. */
@@ -379,7 +382,7 @@ export class Router {
 
   #finish(record: OpenRecord): void {
     record.done();
-    this.#room.resumeAtHalf();
+    this.#room.resumeAtHalf(this.#fill);
   }
 }
 

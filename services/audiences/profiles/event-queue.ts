@@ -32,7 +32,11 @@ export class EventQueue {
 
   constructor(private readonly options: EventQueueOptions) {
     this.#queue = [...options.inherited];
-    this.#room = new Backpressure(() => this.#queue.length / MAX_QUEUE, options.onRoom);
+    this.#room = new Backpressure(options.onRoom);
+  }
+
+  get #fill(): number {
+    return this.#queue.length / MAX_QUEUE;
   }
 
   get length(): number {
@@ -45,7 +49,7 @@ export class EventQueue {
 
   /** Accepts a record, unless the queue is full. */
   offer(record: OpenRecord): DispatchResult {
-    if (!this.#room.accepts()) return 'busy';
+    if (!this.#room.accepts(this.#fill)) return 'busy';
     this.next = record.offset + 1;
     const incoming = decodeEvent(record);
     if (incoming) this.#queue.push({ incoming, record, atMs: record.timestampMs });
@@ -59,7 +63,7 @@ export class EventQueue {
       each.record.done();
       if (this.#queue[0] === each) this.#queue.shift();
     }
-    this.#room.resumeAtHalf();
+    this.#room.resumeAtHalf(this.#fill);
   }
 
   /** Drops the records from an offset on: the log no longer holds them, or they come again. */
@@ -67,7 +71,7 @@ export class EventQueue {
     const first = this.#queue.findIndex(({ record }) => record.offset >= offset);
     if (first >= 0) this.#queue.splice(first);
     this.next = Math.min(this.next, offset);
-    this.#room.resumeAtHalf();
+    this.#room.resumeAtHalf(this.#fill);
   }
 
   #skip(record: OpenRecord): void {
