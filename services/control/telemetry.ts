@@ -11,8 +11,7 @@ import { BASE, findPath } from './app/mount';
 export function watched(app: RequestListener): RequestListener {
   observeServer();
   return (req, res) => {
-    const { url = '' } = req;
-    watchRequest(req, res, () => documentedPath(url));
+    watchRequest(req, res, documentedPath(req.url ?? ''));
     app(req, res);
   };
 }

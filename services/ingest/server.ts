@@ -76,8 +76,7 @@ export async function startServer(
   const handle = (req: IncomingMessage, res: ServerResponse) => {
     latest.set(req.socket, { req, res });
     if (stopping) res.shouldKeepAlive = false;
-    const { url = '' } = req;
-    watchRequest(req, res, () => routeOf(url));
+    watchRequest(req, res, routeOf(req.url ?? ''));
     app(req, res);
   };
   const server = createServer(serverOptions, limitUnanswered(handle));
