@@ -1,6 +1,6 @@
 import { defined } from '../../shared/collections/defined';
 import { type ConfigReader, type ConfigView, type Entry } from '../../shared/config/types';
-import { cutMessage, type KnownFields } from '../../shared/model/cut-body';
+import { cutBody, cutMessage, type CutMessage } from '../../shared/model/cut-body';
 import { renderBody } from '../../shared/model/webhook-body';
 import { type Renderer, rendererOf } from '../../shared/render/render-request';
 import { renderFailedRecords, type Unrendered } from '../../shared/render/render-failed';
@@ -109,15 +109,16 @@ export function decide(
 }
 
 /** A message as far as its destinations need it. */
-interface KnownMessage {
-  message: KnownFields;
-  /**
-   * the parsed message; undefined if no destination has a filter or its own request, and the body
-   * can be cut off
-   */
-  whole?: Message;
-  /** Returns the default body, in a new buffer. */
-  body: () => Buffer;
+type KnownMessage = ParsedMessage | UnparsedMessage;
+
+interface ParsedMessage {
+  message: Message;
+  whole: Message;
+}
+
+/** No destination has a filter or its own request, and the body can be cut off. */
+interface UnparsedMessage extends CutMessage {
+  whole?: undefined;
 }
 
 /** @returns the message, or the reason why it is invalid */
@@ -129,9 +130,7 @@ function readMessage(
   const cut = filters + requests > 0 ? undefined : cutMessage(head, record);
   if (cut) return cut;
   const whole = parseMessage(record.value);
-  return typeof whole === 'string'
-    ? whole
-    : { message: whole, whole, body: () => Buffer.from(renderBody(whole)) };
+  return typeof whole === 'string' ? whole : { message: whole, whole };
 }
 
 const UNFILTERED = () => true;
@@ -142,7 +141,7 @@ type Made = ReturnType<typeof firstDelivery> & { destination: Destination };
 /** Deliveries with the default request share one body, which is rendered once. */
 function rendered(
   made: readonly Made[],
-  { whole, body }: KnownMessage,
+  known: KnownMessage,
   sourceId: string,
   requests: number,
 ): { records: OutRecord[]; unrendered: readonly Unrendered[] } {
@@ -151,12 +150,12 @@ function rendered(
   let unrendered: readonly Unrendered[] = NONE;
   const records: OutRecord[] = [];
   for (const { destination, delivery, key } of made) {
-    if (destination.request === undefined || !whole) {
-      shared ??= body();
+    if (destination.request === undefined || !known.whole) {
+      shared ??= defaultBody(known);
       records.push({ topic: WEBHOOKS, key, value: shared, headers: encodeDelivery(delivery) });
       continue;
     }
-    const result = (render ??= rendererOf(whole, sourceId, requests))(destination);
+    const result = (render ??= rendererOf(known.whole, sourceId, requests))(destination);
     if (result.kind === 'failed') unrendered = [...unrendered, { delivery, key, failure: result }];
     else {
       const headers = encodeDelivery(Object.assign(delivery, result.head));
@@ -167,6 +166,11 @@ function rendered(
 }
 
 const NONE: readonly Unrendered[] = [];
+
+/** Returns the default body of a message, in a new buffer. */
+function defaultBody(known: KnownMessage): Buffer {
+  return known.whole ? Buffer.from(renderBody(known.whole)) : cutBody(known);
+}
 
 /**
  * Returns the records of a message: its deliveries, and a dead letter for each destination whose

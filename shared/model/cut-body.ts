@@ -73,8 +73,10 @@ function canBeCut(message: Message): boolean {
 /** A message that was not parsed. */
 export interface CutMessage {
   message: KnownFields;
-  /** Returns the JSON text to POST, in a new buffer. */
-  body: () => Buffer;
+  /** of its record; it begins with the fields of the body */
+  value: Buffer;
+  /** length of these fields, with the brace before them */
+  bytes: number;
 }
 
 /**
@@ -95,18 +97,19 @@ export function cutMessage(
   if (type === 'track' && event !== undefined) message.event = event;
   if (name) message.name = name;
   message[idField === 'userId' ? 'userId' : 'anonymousId'] = user;
-  return {
-    message,
-    body: () => {
-      const cut = Buffer.allocUnsafe(OPENING.length + bytes);
-      OPENING_BYTES.copy(cut);
-      value.copy(cut, OPENING.length, 1, bytes);
-      cut[cut.length - 1] = CLOSING;
-      return cut;
-    },
-  };
+  return { message, value, bytes };
 }
 
 const HEADER = /^([0-9]{1,9}),([a-z]+),(userId|anonymousId),(.*)$/s;
 const COMMA = 0x2c;
+
+/** Returns the JSON text to POST, in a new buffer. */
+export function cutBody({ value, bytes }: CutMessage): Buffer {
+  const cut = Buffer.allocUnsafe(OPENING.length + bytes);
+  OPENING_BYTES.copy(cut);
+  value.copy(cut, OPENING.length, 1, bytes);
+  cut[cut.length - 1] = CLOSING;
+  return cut;
+}
+
 const CLOSING = 0x7d;

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { defined } from '../../../shared/collections/defined';
 import { createClientAddress } from '../../../shared/runtime/client-address';
-import { cutMessage } from '../../../shared/model/cut-body';
+import { cutBody, cutMessage } from '../../../shared/model/cut-body';
 import { type Message } from '../../../shared/model/message';
 import { parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
 import { renderBody } from '../../../shared/model/webhook-body';
@@ -256,10 +256,10 @@ function bodyFaults() {
   const others = stored.filter(({ key, value, headers = {} }) => {
     const record = { key: Buffer.from(String(key)), value: Buffer.from(String(value)) };
     const head = readMessageHeaders(headers);
-    const body = head.kind === 'message' && cutMessage(head, record)?.body().toString();
-    if (!body) return false;
+    const cut = head.kind === 'message' && cutMessage(head, record);
+    if (!cut) return false;
     cuts++;
-    return body !== renderBody(parseMessage(record.value) as Message);
+    return cutBody(cut).toString() !== renderBody(parseMessage(record.value) as Message);
   });
   return { seed: SEED, others, cut: cuts > 1_000 };
 }

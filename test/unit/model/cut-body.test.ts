@@ -1,5 +1,5 @@
 import { defined } from '../../../shared/collections/defined';
-import { cutMessage, writeMessage } from '../../../shared/model/cut-body';
+import { cutBody, cutMessage, writeMessage } from '../../../shared/model/cut-body';
 import { type Message, messageHeaders, messageKey } from '../../../shared/model/message';
 import { parseMessage, readMessageHeaders } from '../../../shared/model/message-codec';
 import { renderBody } from '../../../shared/model/webhook-body';
@@ -95,7 +95,9 @@ describe('a written message', () => {
       const { value, record, cut } = written(message);
       expect(parseMessage(record.value)).toEqual(JSON.parse(JSON.stringify(message)));
       expect(JSON.parse(value)).not.toHaveProperty('version');
-      expect(cut?.body().toString()).toBe(renderBody(parseMessage(record.value) as Message));
+      expect(cut && cutBody(cut).toString()).toBe(
+        renderBody(parseMessage(record.value) as Message),
+      );
       const { type, userId, anonymousId } = message;
       const user = userId === undefined ? { anonymousId } : { userId };
       expect(cut?.message).toEqual({
