@@ -73,7 +73,7 @@ function aRouter() {
     over: {
       messageId?: string;
       headers?: Record<string, string>;
-      value?: string;
+      value?: string | Buffer;
       leaving?: boolean;
     } = {},
   ) => {
@@ -86,6 +86,7 @@ function aRouter() {
       receivedAt: AT,
       userId: 'u',
     };
+    const { value = JSON.stringify(message) } = over;
     const headers = {
       format: FORMAT_HEADER,
       source: 's1',
@@ -97,7 +98,7 @@ function aRouter() {
       partition: 3,
       offset,
       timestampMs: NOW,
-      value: Buffer.from(over.value ?? JSON.stringify(message)),
+      value: Buffer.isBuffer(value) ? value : Buffer.from(value),
       headers,
       done: () => done.push(offset),
       isRevoking: over.leaving ?? false,
@@ -585,6 +586,17 @@ describe('Router', () => {
       give(2);
       expect(appends.map(({ records }) => records[0]!.headers!.message)).toEqual(['m1', 'm2']);
       expect(done).toEqual([]);
+    });
+
+    test('a held message keeps a copy of its value, not the fetch that contains it', () => {
+      const { give, appends, destinations, config } = aRouter();
+      destinations.clear();
+      const fetched = Buffer.from(UNROUTED);
+      give(1, { value: fetched });
+      fetched.fill(0);
+      destinations.set('d1', destination);
+      config.readToEnd(1);
+      expect(JSON.parse(String(appends[0]!.records[0]!.value))).toMatchObject({ event: 'e' });
     });
 
     test('a message is held while Kafka cannot be read, and others pass', () => {
