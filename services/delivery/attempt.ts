@@ -20,8 +20,13 @@ import { type AttemptResult, concludeAttempt } from './decisions/disposition';
 import { halvedEvent, lateEvent } from './decisions/side-events';
 import { buildRequest, isPermit, type Permit, sendRequest } from './destinations/build-request';
 import { type Endpoint } from './destinations/endpoint';
-import { withheldBy, type SendResult } from './http/exchange';
-import { judgeResponse, type JudgedResponse, judgeUnusable } from './http/judge-response';
+import { type SendResult } from './http/exchange';
+import {
+  judgeResponse,
+  type JudgedResponse,
+  judgeUnusable,
+  withheldBy,
+} from './http/judge-response';
 import { type Job, type Refusal, type Signal } from './lanes/job';
 import { type Lane } from './lanes/lane';
 import { requestEnded } from './telemetry/metrics';

@@ -20,8 +20,7 @@ import {
   type WebhookSender,
 } from '../destinations/build-request';
 import { type Endpoint } from '../destinations/endpoint';
-import { withheldBy } from '../http/exchange';
-import { type JudgedResponse } from '../http/judge-response';
+import { type JudgedResponse, withheldBy } from '../http/judge-response';
 import { type Lane } from '../lanes/lane';
 import { type Job, type Refusal } from '../lanes/job';
 import { type ResponseBudget } from '../http/response-budget';

@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { type EndpointResponse, headerOf } from '../http/exchange';
+import { type EndpointResponse } from '../http/exchange';
+import { headerOf } from '../http/judge-response';
 
 /** Reads the response to a batch. Pure. */
 

@@ -77,15 +77,6 @@ export interface EndpointResponse {
   signature?: readonly string[];
 }
 
-/** Returns the values of a header that may have been sent several times, separated by commas. */
-export function headerOf(
-  { headers }: Pick<EndpointResponse, 'headers'>,
-  name: string,
-): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
-}
-
 /**
  * Why a failed request says nothing of its endpoint. `own_fault`: this process stood still, or
  * could not send the request a second time, and the attempt counts. A refusal: no attempt is spent.
@@ -104,11 +95,6 @@ export type SendResult = (
   /** secrets of this request alone, to be masked in the response */
   masked?: readonly string[];
 };
-
-/** Returns why a request was withheld: then no attempt is spent. */
-export function withheldBy(result: SendResult): Refusal | undefined {
-  return !result.ok && typeof result.excuse === 'object' ? result.excuse : undefined;
-}
 
 // Shared instances: creating a stack trace is expensive (client.ts), and these are never read.
 const TOO_LATE = new Error('the deadline has passed');

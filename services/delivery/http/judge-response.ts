@@ -10,9 +10,9 @@ import {
 } from '../../../shared/model/classify-response';
 import { receiverSays, type ReceiverSays } from '../../../shared/model/receiver-says';
 import { NOT_STORED, type StoredResponse } from '../../../shared/model/stored-response';
-import { type EndpointResponse, headerOf, type ResponseHeaders, type SendResult } from './exchange';
+import { type EndpointResponse, type ResponseHeaders, type SendResult } from './exchange';
 import { formsOf, MASK, MOST_SECRETS, redact, redactLocation } from './redact';
-import { type Signal } from '../lanes/job';
+import { type Refusal, type Signal } from '../lanes/job';
 
 /**
  * Judges a result for the record and for the lane, and decides how much of the response is stored:
@@ -120,6 +120,11 @@ function statusMessage(status: number, { asked }: ReceiverSays): string {
   return `the response status was ${String(status)}${asked === undefined ? '' : ASKS[asked]}`;
 }
 
+/** Returns why a request was withheld: then no attempt is spent. */
+export function withheldBy(result: SendResult): Refusal | undefined {
+  return !result.ok && typeof result.excuse === 'object' ? result.excuse : undefined;
+}
+
 /** Judges a URL that can never be sent to. */
 export function judgeUnusable(endpoint: AskedUrl, problem: string): JudgedResponse {
   const error = { code: 'invalid_url' as const, message: problem };
@@ -175,6 +180,15 @@ function namedSignature(entries: readonly string[]): Record<string, string> {
     named[name] = SHOWN_SIGNATURE.has(name) ? (entries[i + 1] ?? '') : MASK;
   }
   return named;
+}
+
+/** Returns the values of a header that may have been sent several times, separated by commas. */
+export function headerOf(
+  { headers }: Pick<EndpointResponse, 'headers'>,
+  name: string,
+): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
 }
 
 function keptHeaders(headers: ResponseHeaders): Record<string, string> {
