@@ -1,3 +1,4 @@
+import { type StallClock } from '../clock/stall-clock';
 import { type CircuitOptions } from './circuit';
 import { type ConcurrencyOptions } from './concurrency-limit';
 import { type Queued } from './queued-bytes';
@@ -18,11 +19,10 @@ export interface LaneContext {
   sockets: SocketShares;
   queued: Queued;
   /**
-   * True if this process is at its limit: more concurrent requests would only slow each other down.
+   * The stall clock. If it says `usesWholeCore`, this process is at its limit: more concurrent
+   * requests would only slow each other down.
    */
-  usesWholeCore(): boolean;
-  /** stall time that the shared clock has left out so far, ms */
-  stalledMs(): number;
+  clock: Pick<StallClock, 'usesWholeCore' | 'stalledMs'>;
   /**
    * jobs that may still be diverted in this tick: when many circuits open together, other lanes
    * must not wait for it

@@ -12,7 +12,7 @@ import { RateLimit } from './rate-limit';
 
 /**
  * The queue of one URL: it decides which jobs wait and when they start. Lanes are the only queues
- * of delivery. They hold no clock, socket or timer; `now` is the stall clock's.
+ * of delivery. They hold no socket or timer, and never ask for the time; `now` is the stall clock's.
  *
  * Invariants: a job that was offered is started once, refused once, removed, or still queued. No
  * more jobs are open than the concurrency limit, circuit, rate limit and socket shares allow
@@ -156,12 +156,12 @@ export class Lane {
 
   /** Frees the place of a job. */
   freePlace(job: Job, now: number, signal: Signal): void {
-    const inFullUse = this.active >= this.concurrency.limit && !this.shared.usesWholeCore();
+    const inFullUse = this.active >= this.concurrency.limit && !this.shared.clock.usesWholeCore;
     if (!this.#open.delete(job)) return;
     this.usedAt = now;
     const { begunAt: startedAt = now, stalledBefore = 0, period = 0 } = job;
     const change = this.circuit.observe(period, signal, now, startedAt);
-    const stalledMs = this.shared.stalledMs() - stalledBefore;
+    const stalledMs = this.shared.clock.stalledMs - stalledBefore;
     this.concurrency.adjust(signal, { startedAt, now, stalledMs, inFullUse });
     if (change === 'opened' && signal.kind === 'failed') this.concurrency.broke();
     if (change === 'responded') this.concurrency.restart(now - startedAt);
@@ -301,7 +301,7 @@ export class Lane {
     if (!job) return;
     this.rateLimit.take(now);
     job.begunAt = now;
-    job.stalledBefore = this.shared.stalledMs();
+    job.stalledBefore = this.shared.clock.stalledMs;
     job.period = this.circuit.began();
     this.#open.push(job);
     job.start();

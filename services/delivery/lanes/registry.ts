@@ -93,8 +93,7 @@ export class LaneRegistry {
     this.#shared = {
       sockets: new SocketShares(options.pool),
       queued: { count: 0, bytes: 0 },
-      usesWholeCore: () => options.clock.usesWholeCore,
-      stalledMs: () => options.clock.stalledMs,
+      clock: options.clock,
       shedBudget: { left: SHED_BUDGET },
       timed: new Set(),
     };

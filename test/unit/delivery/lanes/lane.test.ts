@@ -37,12 +37,10 @@ interface Given extends Job {
 
 /** Creates lanes that share sockets, and records the fate of their jobs. */
 function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
-  const process = { usesWholeCore: false, stalledMs: 0 };
   const around: LaneContext = {
     sockets: new SocketShares({ total, reserve: 0 }),
     queued: { count: 0, bytes: 0 },
-    usesWholeCore: () => process.usesWholeCore,
-    stalledMs: () => process.stalledMs,
+    clock: { usesWholeCore: false, stalledMs: 0 },
     shedBudget: { left: 1_000 },
     timed: new Set(),
   };
