@@ -3,9 +3,9 @@ import { MOST_TIMEOUT_MS } from '../../../shared/model/retry-plan';
 import { sleep } from '../../../shared/runtime/async';
 import { type RequestClock } from '../clock/stall-clock';
 import { Connections } from './connections';
-import { Exchange, type ExchangeOwner, type SendRequest, type SendResult } from './exchange';
+import { Exchange, type SendRequest, type SendResult, type SharedByExchanges } from './exchange';
 import { type ConnectorOptions, createConnector } from './guarded-connector';
-import { createPeerCheck, type PeerCheck } from './peers';
+import { createPeerCheck } from './peers';
 
 /**
  * Sends one POST with undici: without redirects, and with the complete response within the deadline
@@ -33,23 +33,22 @@ export class Sender {
   readonly #inFlight = new LinkedList<Exchange>();
   /** the requests with a timeout of their destination, by timeout, each in order of deadline */
   readonly #byTimeout = new Map<number, LinkedList<Exchange>>();
-  readonly #stillHolds: PeerCheck;
+  readonly #shared: SharedByExchanges;
   readonly #sweepMs: number;
   /** while requests are in flight */
   #sweep: NodeJS.Timeout | undefined;
   #stopsClock: () => void = () => undefined;
-  readonly #owner: ExchangeOwner = {
-    take: (exchange) => this.connections.take(exchange.request, exchange),
-    resend: (exchange) => this.#dispatchAnew(exchange),
-    finish: (exchange, result, complete) => this.#finish(exchange, result, complete),
-  };
 
   constructor(private readonly options: SenderOptions) {
     // The sweep keeps the deadline. undici's own timeout must not come before it.
     const timeoutMs = Math.max(options.timeoutMs, MOST_TIMEOUT_MS);
     const connect = createConnector({ ...options, timeoutMs });
-    this.#stillHolds = createPeerCheck(options.names, options.guard);
     this.connections = new Connections(connect, options.mostConnections, options.onUnasked);
+    this.#shared = {
+      connections: this.connections,
+      stillHolds: createPeerCheck(options.names, options.guard),
+      clock: options.clock,
+    };
     this.#sweepMs = Math.min(SWEEP_MS, Math.ceil(options.timeoutMs / 10));
   }
 
@@ -67,9 +66,10 @@ export class Sender {
   /** Calls `done` once, never before it returns, and at the latest one sweep after the deadline. */
   send(request: SendRequest, done: (result: SendResult) => void): void {
     if (this.#sweep === undefined) this.#startSweeping();
-    const exchange = new Exchange(request, this.#owner, this.options.clock, done);
-    this.#listOf(request).push(exchange);
-    this.#begin(exchange);
+    const list = this.#listOf(request);
+    const exchange = new Exchange(request, this.#shared, list, done);
+    list.push(exchange);
+    exchange.begin();
   }
 
   /** Waits for the requests in flight, at most until their deadline, and closes. */
@@ -78,45 +78,6 @@ export class Sender {
     while (this.inFlight > 0 && performance.now() < until) await sleep(20);
     if (this.#sweep !== undefined) this.#stopSweeping();
     await this.connections.destroy();
-  }
-
-  /** A kept connection is left once the name of its endpoint has another address. */
-  #begin(exchange: Exchange): void {
-    const holds = this.#stillHolds(exchange.connection.peers);
-    if (holds === true) this.#dispatch(exchange);
-    else if (holds === false) this.#dispatchAnew(exchange);
-    else {
-      exchange.phase = 'dns';
-      void holds.then(() => {
-        if (!exchange.hasEnded) this.#begin(exchange);
-      });
-    }
-  }
-
-  #dispatch(exchange: Exchange): void {
-    const { method = 'POST', path, headers, body } = exchange.request;
-    try {
-      exchange.connection.client.dispatch(
-        { method, path, headers, body, headersTimeout: 0, bodyTimeout: 0 },
-        exchange,
-      );
-    } catch (error) {
-      queueMicrotask(() => exchange.fail(error));
-    }
-  }
-
-  #dispatchAnew(exchange: Exchange): void {
-    this.connections.drop(exchange.connection);
-    exchange.connection = this.connections.open(exchange.request, exchange);
-    this.#dispatch(exchange);
-  }
-
-  #finish(exchange: Exchange, result: SendResult, complete: boolean): void {
-    this.#listOf(exchange.request).delete(exchange);
-    if (complete) this.connections.giveBack(exchange.connection);
-    else this.connections.drop(exchange.connection);
-    // An exception of the caller must end the process, and undici would swallow it.
-    queueMicrotask(() => exchange.done(result));
   }
 
   #listOf({ timeoutMs }: SendRequest): LinkedList<Exchange> {

@@ -5,12 +5,13 @@ import { type Phases, type UrlError } from '../../../shared/model/attempt-events
 import { type Phase } from '../../../shared/model/phases';
 import { type Oddity } from '../../../shared/model/oddities';
 import { type Method } from '../../../shared/model/request-settings';
-import { type Link } from '../../../shared/collections/linked-list';
+import { type Link, type LinkedList } from '../../../shared/collections/linked-list';
 import { type RequestClock } from '../clock/stall-clock';
-import { type Connection } from './connections';
+import { type Connection, type Connections } from './connections';
 import { codeOf, describeError, isBroken, isClosed } from './describe-error';
 import { EndpointFault } from './endpoint-fault';
 import { type Waiting } from './guarded-connector';
+import { type PeerCheck } from './peers';
 import { type ClientTls, closedCause, tlsCause } from './client-tls';
 import { type Opening } from './proxy-gate';
 import { type Proxy } from './tunnel';
@@ -105,13 +106,12 @@ const UNPERMITTED: UrlError = {
   message: 'it had to wait, and may not be sent any more',
 };
 
-/** The sender of all exchanges. */
-export interface ExchangeOwner {
-  take(exchange: Exchange): Connection;
-  /** Sends the request over a new connection, since its kept one broke. */
-  resend(exchange: Exchange): void;
-  /** @param complete the whole response was received, so the connection can be used again */
-  finish(exchange: Exchange, result: SendResult, complete: boolean): void;
+/** What all exchanges of a sender share. */
+export interface SharedByExchanges {
+  connections: Connections;
+  /** asked about the addresses of a kept connection */
+  stillHolds: PeerCheck;
+  clock: RequestClock;
 }
 
 /** One request in flight. It ends once: with its response, an error, or its deadline. */
@@ -140,17 +140,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
 
   constructor(
     readonly request: SendRequest,
-    private readonly owner: ExchangeOwner,
-    private readonly clock: RequestClock,
-    readonly done: (result: SendResult) => void,
+    private readonly shared: SharedByExchanges,
+    /** the list of the requests in flight that it leaves at its end */
+    private readonly inFlight: LinkedList<Exchange>,
+    private readonly done: (result: SendResult) => void,
   ) {
-    this.begunAt = clock.deadlineNow(this.startedAt);
-    this.connection = owner.take(this);
+    this.begunAt = shared.clock.deadlineNow(this.startedAt);
+    this.connection = shared.connections.take(request, this);
     if (request.proxy) this.opening = request.proxy.gate.mark(request.origin);
-  }
-
-  get hasEnded(): boolean {
-    return this.#ended;
   }
 
   get phase(): Phase {
@@ -168,6 +165,40 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     }
     this.#phase = next;
     this.#phaseAt = now;
+  }
+
+  /**
+   * Sends the request. A kept connection is left once the name of its endpoint has another address.
+   */
+  begin(): void {
+    const holds = this.shared.stillHolds(this.connection.peers);
+    if (holds === true) this.#dispatch();
+    else if (holds === false) this.#dispatchAnew();
+    else {
+      this.phase = 'dns';
+      void holds.then(() => {
+        if (!this.#ended) this.begin();
+      });
+    }
+  }
+
+  #dispatch(): void {
+    const { method = 'POST', path, headers, body } = this.request;
+    try {
+      this.connection.client.dispatch(
+        { method, path, headers, body, headersTimeout: 0, bodyTimeout: 0 },
+        this,
+      );
+    } catch (error) {
+      queueMicrotask(() => this.fail(error));
+    }
+  }
+
+  #dispatchAnew(): void {
+    const { connections } = this.shared;
+    connections.drop(this.connection);
+    this.connection = connections.open(this.request, this);
+    this.#dispatch();
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -225,7 +256,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     this.#resent = true;
     this.#controller = undefined;
     this.phase = 'connect';
-    this.owner.resend(this);
+    this.#dispatchAnew();
   }
 
   expire(timeoutMs: number): void {
@@ -334,7 +365,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
   #failed(error: UrlError): void {
     const { proxy, origin } = this.request;
     const outage = error.code === 'proxy' ? proxy?.gate.outage(origin) : undefined;
-    const stoodStill = this.clock.stoodStillSince(this.begunAt);
+    const stoodStill = this.shared.clock.stoodStillSince(this.begunAt);
     this.#end({
       ok: false,
       error,
@@ -357,6 +388,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     return Math.round(performance.now() - this.startedAt);
   }
 
+  /** @param complete the whole response was received, so the connection can be used again */
   #end(result: SendResult, complete = false): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -364,7 +396,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Waiting, Link<Excha
     this.phase = this.#phase;
     if (this.#phases) result.phases = this.#phases;
     if (this.#resent) result.resent = true;
-    this.owner.finish(this, result, complete);
+    this.inFlight.delete(this);
+    const { connections } = this.shared;
+    if (complete) connections.giveBack(this.connection);
+    else connections.drop(this.connection);
+    // An exception of the caller must end the process, and undici would swallow it.
+    queueMicrotask(() => this.done(result));
   }
 }
 
