@@ -153,10 +153,13 @@ export class Attempt implements MemberOwner {
   onResult(endpoint: Endpoint, traceparent: string, result: SendResult): Signal {
     const { inHand, context } = this;
     const timing = this.#timing();
-    const { destinationId, test = false } = inHand.delivery;
-    const keep = context.responses.keepOf(destinationId, test, timing.nowMs);
-    const judged = judgeResponse(endpoint, result, { nowMs: timing.nowMs, keep });
-    const refusal = !test && withheldBy(result);
+    const isTest = inHand.delivery.test === true;
+    const judged = judgeResponse(endpoint, result, {
+      nowMs: timing.nowMs,
+      budget: context.responses,
+      isTest,
+    });
+    const refusal = !isTest && withheldBy(result);
     if (refusal) this.onWithheld(refusal, judged.attempt, endpoint);
     else {
       requestEnded(judged.attempt);

@@ -269,9 +269,12 @@ export class BatchRequest implements Job {
         return;
       }
       const size = members.length;
-      const nowMs = time.agreedMs();
-      const keep = responses.keepOf(endpoint.destinationId, this.urgent, nowMs);
-      const batch = judgeBatch(endpoint, result, { size, nowMs, keep });
+      const batch = judgeBatch(endpoint, result, {
+        size,
+        nowMs: time.agreedMs(),
+        budget: responses,
+        isTest: this.urgent,
+      });
       const refusal = !this.urgent && withheldBy(result);
       if (!refusal) requestEnded(batch.whole.attempt);
       if (batch.isUnreadable && !this.isRepeat) {

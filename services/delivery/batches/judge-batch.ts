@@ -1,5 +1,5 @@
 import { type Endpoint } from '../destinations/endpoint';
-import { judgeResponse, type JudgedResponse, type Keep } from '../http/judge-response';
+import { type Budget, judgeResponse, type JudgedResponse } from '../http/judge-response';
 import { type SendResult } from '../http/exchange';
 import { type Signal } from '../lanes/job';
 import { failedMembers } from './failed-members';
@@ -27,9 +27,9 @@ export interface JudgedBatch {
 export function judgeBatch(
   endpoint: Endpoint,
   result: SendResult,
-  { size, nowMs, keep }: { size: number; nowMs: number; keep: Keep },
+  { size, ...context }: { size: number; nowMs: number; budget: Budget; isTest: boolean },
 ): JudgedBatch {
-  const whole = judgeResponse(endpoint, result, { nowMs, keep });
+  const whole = judgeResponse(endpoint, result, context);
   const named = new Map<number, JudgedResponse>();
   let isUnreadable = false;
   if (result.ok && whole.classification === 'delivered') {
@@ -71,6 +71,9 @@ function memberJudge(
   };
 }
 
+/** For a response that is not stored at all. */
+const UNLIMITED: Budget = { takes: () => true };
+
 /** Judges a delivery as if it had been answered with this status alone. */
 function judgeNamed(
   endpoint: Endpoint,
@@ -82,7 +85,11 @@ function judgeNamed(
   const { says: _says, ...judged } = judgeResponse(
     endpoint,
     { ...result, response: alone },
-    { nowMs: 0, keep: () => true },
+    {
+      nowMs: 0,
+      budget: UNLIMITED,
+      isTest: false,
+    },
   );
   const { response: _response, ...attempt } = judged.attempt;
   return { ...judged, attempt };

@@ -11,6 +11,7 @@ import {
 import { receiverSays, type ReceiverSays } from '../../../shared/model/receiver-says';
 import { NOT_STORED, type StoredResponse } from '../../../shared/model/stored-response';
 import { type EndpointResponse, type ResponseHeaders, type SendResult } from './exchange';
+import { type ResponseBudget } from './response-budget';
 import { formsOf, MASK, MOST_SECRETS, redact, redactLocation } from './redact';
 import { type Refusal, type Signal } from '../lanes/job';
 
@@ -27,6 +28,7 @@ const NOT_KEPT = new Set(['set-cookie', 'set-cookie2']);
 interface AskedUrl {
   id: string;
   origin: string;
+  destinationId: string;
   destinationVersion: number;
   retriedStatuses?: ReadonlySet<number>;
   /** texts to mask, from `secretTexts` */
@@ -49,16 +51,16 @@ export interface JudgedResponse {
 const REQUEST_TIMEOUT = 408;
 const TOO_MANY_REQUESTS = 429;
 
-/** Returns whether a response with this classification and so many bytes may be stored. */
-export type Keep = (bytes: number, classification: Classification) => boolean;
+/** Says whether a response is stored, and is charged for it. */
+export type Budget = Pick<ResponseBudget, 'takes'>;
 
 export function judgeResponse(
   endpoint: AskedUrl,
   result: SendResult,
-  context: { nowMs: number; keep: Keep },
+  { nowMs, budget, isTest }: { nowMs: number; budget: Budget; isTest: boolean },
 ): JudgedResponse {
   const { durationMs, phases, resent, gzip } = result;
-  const { id: url, origin, destinationVersion } = endpoint;
+  const { id: url, origin, destinationId, destinationVersion } = endpoint;
   const asSent = { url, origin, destinationVersion, durationMs, phases, resent, gzip };
   if (!result.ok) {
     const { classification, signal } = classifyError(result.error);
@@ -85,7 +87,16 @@ export function judgeResponse(
   // Looking for secrets costs most, so that only what is kept is looked at. A mask is no longer
   // than its secret.
   const isKept =
-    secrets.length <= MOST_SECRETS && context.keep(storedBytes(stored), classification);
+    secrets.length <= MOST_SECRETS &&
+    budget.takes(
+      {
+        destinationId,
+        isTest,
+        classification,
+        bytes: storedBytes(stored),
+      },
+      nowMs,
+    );
   const attempt: UrlAttempt = {
     ...asSent,
     outcome: classification,
@@ -97,7 +108,7 @@ export function judgeResponse(
   if (classification !== 'delivered') {
     attempt.error = { code: 'status', message: statusMessage(status, says) };
   }
-  const waitMs = retryAfterMs(status, headerOf(response, 'retry-after'), context.nowMs);
+  const waitMs = retryAfterMs(status, headerOf(response, 'retry-after'), nowMs);
   const byWait = statusSignal(status, waitMs);
   const signal: Signal = isUnwanted && byWait.kind === 'failed' ? { kind: 'ok' } : byWait;
   // Its connection is closed, and the next request opens another.

@@ -1,5 +1,5 @@
 import { type BucketRate, TokenBuckets } from '../../../shared/runtime/load-limits';
-import { type Keep } from './judge-response';
+import { type Classification } from '../../../shared/model/attempt-events';
 
 /**
  * Bounds the bytes of responses that endpoints make Waypost store in Kafka and in the history: for
@@ -22,22 +22,28 @@ const SHARE_FOR_FAILURES = 0.5;
 /** Beyond it a destination is forgotten, and has its whole budget again. */
 const MAX_DESTINATIONS = 10_000;
 
+/** A response that may be stored. */
+interface Storable {
+  destinationId: string;
+  isTest: boolean;
+  classification: Classification;
+  bytes: number;
+}
+
 export class ResponseBudget {
   readonly #ofDestination = new TokenBuckets(MAX_DESTINATIONS);
   readonly #ofAll = new TokenBuckets(1);
 
-  /** Returns a function that charges a response, if both budgets have room for it. */
-  keepOf(destinationId: string, isTest: boolean, nowMs: number): Keep {
-    return (bytes, classification) => {
-      const leaves = classification === 'delivered' && !isTest ? SHARE_FOR_FAILURES : 0;
-      const needs = ({ burst }: BucketRate) => bytes + leaves * burst;
-      const hasRoom =
-        this.#ofDestination.holds(destinationId, needs(OF_DESTINATION), OF_DESTINATION, nowMs) &&
-        this.#ofAll.holds(ALL, needs(OF_ALL), OF_ALL, nowMs);
-      if (!hasRoom) return false;
-      this.#ofDestination.take(destinationId, bytes, OF_DESTINATION, nowMs);
-      this.#ofAll.take(ALL, bytes, OF_ALL, nowMs);
-      return true;
-    };
+  /** Charges a response, if both budgets have room for it. @returns whether it may be stored */
+  takes({ destinationId, isTest, classification, bytes }: Storable, nowMs: number): boolean {
+    const leaves = classification === 'delivered' && !isTest ? SHARE_FOR_FAILURES : 0;
+    const needs = ({ burst }: BucketRate) => bytes + leaves * burst;
+    const hasRoom =
+      this.#ofDestination.holds(destinationId, needs(OF_DESTINATION), OF_DESTINATION, nowMs) &&
+      this.#ofAll.holds(ALL, needs(OF_ALL), OF_ALL, nowMs);
+    if (!hasRoom) return false;
+    this.#ofDestination.take(destinationId, bytes, OF_DESTINATION, nowMs);
+    this.#ofAll.take(ALL, bytes, OF_ALL, nowMs);
+    return true;
   }
 }

@@ -210,7 +210,17 @@ const DELIVERY: Row[] = [
     10_001,
     () => {
       const { made, entries } = counted(() => new ResponseBudget());
-      many((name) => made.keepOf(name, false, 0)(0, 'retry'), 2 * MANY);
+      const isStored = (destinationId: string) =>
+        made.takes(
+          {
+            destinationId,
+            isTest: false,
+            classification: 'retry',
+            bytes: 0,
+          },
+          0,
+        );
+      many(isStored, 2 * MANY);
       return [2 * MANY, entries()];
     },
   ],

@@ -5,7 +5,11 @@ import { type UrlErrorCode } from '../../../../shared/model/attempt-events';
 import { anEndpoint } from '../../../support/factories';
 
 const ENDPOINT = anEndpoint();
-const CONTEXT = { nowMs: Date.parse('2026-11-21T10:00:00.000Z'), keep: () => true };
+const CONTEXT = {
+  nowMs: Date.parse('2026-11-21T10:00:00.000Z'),
+  budget: { takes: () => true },
+  isTest: false,
+};
 
 function responded(status: number, retryAfter?: string): SendResult {
   const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter };

@@ -3,7 +3,13 @@ import { judgeResponse } from '../../../../services/delivery/http/judge-response
 import { type SendResult } from '../../../../services/delivery/http/exchange';
 
 const KIB = 1024;
-const ENDPOINT = { id: 'whk', origin: 'https://a.example', destinationVersion: 1, secrets: [] };
+const ENDPOINT = {
+  id: 'whk',
+  origin: 'https://a.example',
+  destinationId: 'dst',
+  destinationVersion: 1,
+  secrets: [],
+};
 const NOT_STORED = { headers: {}, body: '', truncated: true };
 
 function answered(status: number, body: Buffer, headers: Record<string, string> = {}): SendResult {
@@ -13,14 +19,17 @@ function answered(status: number, body: Buffer, headers: Record<string, string> 
 /** Answers as long as it is stored. @returns the bytes that the events of the answers have more */
 function storedOf(
   budget: ResponseBudget,
-  destination: string,
+  destinationId: string,
   result: SendResult,
   { nowMs = 0, times = 10_000 } = {},
 ): number {
   let bytes = 0;
   for (let i = 0; i < times; i++) {
-    const keep = budget.keepOf(destination, false, nowMs);
-    const { attempt } = judgeResponse(ENDPOINT, result, { nowMs, keep });
+    const { attempt } = judgeResponse({ ...ENDPOINT, destinationId }, result, {
+      nowMs,
+      budget,
+      isTest: false,
+    });
     expect(attempt.status).toBe(result.ok ? result.response.status : undefined);
     if (attempt.response?.body === '' && attempt.response.truncated) {
       expect(attempt.response).toEqual(NOT_STORED);
@@ -77,7 +86,11 @@ test('successes leave half of the budget to failures and tests', () => {
   const budget = new ResponseBudget();
   const success = answered(200, Buffer.alloc(1_000, 'a'));
   expect(storedOf(budget, 'dst', success)).toBeLessThanOrEqual(512 * KIB);
-  const test = { nowMs: 0, keep: budget.keepOf('dst', true, 0) };
+  const test = {
+    nowMs: 0,
+    budget,
+    isTest: true,
+  };
   expect(judgeResponse(ENDPOINT, success, test).attempt.response?.body).toHaveLength(1_000);
   const failure = answered(500, Buffer.alloc(1_000, 'a'));
   expect(storedOf(budget, 'dst', failure)).toBeGreaterThan(500 * KIB);

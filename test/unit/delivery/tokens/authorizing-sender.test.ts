@@ -312,14 +312,26 @@ test('a 401 is followed by one request with a new token, and a second 401 is the
   expect([next, waiting()]).toMatchObject([[{ response: { status: 401 } }], []]);
 });
 
+const ASKED = {
+  id: 'whk',
+  origin: 'https://shop.example',
+  destinationId: 'dst',
+  destinationVersion: 1,
+  secrets: [],
+};
+const CONTEXT = {
+  nowMs: 0,
+  budget: { takes: () => true },
+  isTest: false,
+};
+
 test('a 401 without a new token spends the attempt and is retried', () => {
   const results = post();
   answer('login', tokenOf('planted-a'));
   answer('shop', answered(401, ''));
   answer('login', answered(500, ''));
   expect(results).toMatchObject([{ ok: false, error: { code: 'token' }, excuse: 'own_fault' }]);
-  const asked = { id: 'whk', origin: 'https://shop.example', destinationVersion: 1, secrets: [] };
-  const judged = judgeResponse(asked, results[0]!, { nowMs: 0, keep: () => true });
+  const judged = judgeResponse(ASKED, results[0]!, CONTEXT);
   expect(judged).toMatchObject({ classification: 'retry', signal: { kind: 'withdrawn' } });
 });
 
@@ -359,8 +371,7 @@ test('a response that repeats the token is stored without it', () => {
     'x-form': encodeURIComponent('planted/a+b=='),
   };
   answer('shop', echo);
-  const asked = { id: 'whk', origin: 'https://shop.example', destinationVersion: 1, secrets: [] };
-  const { attempt } = judgeResponse(asked, results[0]!, { nowMs: 0, keep: () => true });
+  const { attempt } = judgeResponse(ASKED, results[0]!, CONTEXT);
   expect(attempt.response).toEqual({
     body: '{"got":"Bearer ***"}',
     truncated: false,
