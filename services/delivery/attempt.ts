@@ -358,8 +358,6 @@ class UrlRequest implements Job {
   readonly urgent: boolean;
   readonly insists: Job['insists'];
   readonly isLast: boolean;
-  /** true while the lane is asked: a job that it starts right away was admitted just now */
-  #isOffered = false;
 
   constructor(
     private readonly context: AttemptContext,
@@ -377,23 +375,31 @@ class UrlRequest implements Job {
     this.isLast = attempt.isLast;
   }
 
-  /** Offers the request to its lane, which starts, queues or refuses it. */
+  /**
+   * Offers the request to its lane, and sends it if it need not wait there: it was admitted just
+   * now, so the permit of the attempt still holds.
+   */
   submit(): void {
-    this.#isOffered = true;
+    const { attempt, endpoint } = this;
     const offer = this.lane.offer(this, this.context.lanes.now());
-    this.#isOffered = false;
-    if (typeof offer === 'object') this.attempt.onLeftOut(offer, this.endpoint);
+    if (offer === 'started') {
+      const permit = this.record.isRevoking
+        ? attempt.permitNow(endpoint)
+        : attempt.permitAsAdmitted(endpoint);
+      this.#send(permit);
+    } else if (offer !== 'queued') attempt.onLeftOut(offer, endpoint);
   }
 
   /**
-   * Sends the request, if it still may be sent: it may have waited in its lane, so a secret
-   * rotation, correction, pause or switch-off since then must apply.
+   * Sends the request after its wait in the lane, if it still may be sent: a secret rotation,
+   * correction, pause or switch-off since then must apply.
    */
   start(): void {
-    const isFresh = this.#isOffered && !this.record.isRevoking;
-    const permit = isFresh
-      ? this.attempt.permitAsAdmitted(this.endpoint)
-      : this.attempt.permitNow(this.endpoint);
+    this.#send(this.attempt.permitNow(this.endpoint));
+  }
+
+  /** Sends the request, or gives its place back if there is no permit. */
+  #send(permit: Permit | 'overdue' | undefined): void {
     if (!isPermit(permit)) {
       this.#withdraw(permit === 'overdue');
       return;

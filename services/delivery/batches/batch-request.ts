@@ -191,12 +191,13 @@ export class BatchRequest implements Job {
     return true;
   }
 
-  /** Offers the batch to its lane, which starts, queues or refuses it. */
+  /** Offers the batch to its lane, and sends it if it need not wait there. */
   submit(now: number): void {
     if (this.isOffered) return;
     this.isOffered = true;
     const offer = this.lane.offer(this, now);
-    if (typeof offer === 'object') this.refuse(offer);
+    if (offer === 'started') this.start();
+    else if (offer !== 'queued') this.refuse(offer);
   }
 
   refuse(refusal?: Refusal): void {

@@ -52,7 +52,10 @@ export interface Job extends LaneFields {
    * Its window has no room for another wait: during a `Retry-After` it goes ahead of the queue.
    */
   readonly isLast?: boolean;
-  /** Takes a place of the lane: call `Lane.freePlace` to give it back. */
+  /**
+   * Sends it. It has a place of the lane: call `Lane.freePlace` to give it back. The lane calls
+   * this if the job has waited; otherwise the one who offered it starts it.
+   */
   start(): void;
   /** Returns whether it sends a delivery of this kind. */
   carries(is: (delivery: Delivery) => boolean): boolean;
@@ -71,6 +74,7 @@ export interface Refusal {
   waitMs: number;
 }
 
+/** `started`: the job has a place, and the caller starts it. */
 export type Offer = 'started' | 'queued' | Refusal;
 
 /** The effect of a result on the lane. Lanes learn nothing else of a request. */

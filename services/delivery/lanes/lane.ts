@@ -91,7 +91,12 @@ export class Lane {
     return elsewhere ? 0 : this.queued;
   }
 
-  /** Starts the job, queues it, or refuses it with the reason and the expected wait. */
+  /**
+   * Gives the job a place, queues it, or refuses it with the reason and the expected wait.
+   *
+   * If it returns `started`, the job has its place, and the caller must call `job.start` or send it
+   * at once. A caller that forgets this leaks the place: nobody frees it.
+   */
   offer(job: Job, now: number): Offer {
     this.usedAt = now;
     const insists =
@@ -104,7 +109,7 @@ export class Lane {
     const isNext = this.queued === 0 || goesAhead;
     const first = job.urgent === true || insists || (isNext && this.#mayBegin(now, passesHold));
     if (first && this.shared.sockets.take(this.#share)) {
-      this.#start(job, now);
+      this.#begin(job, now);
       return 'started';
     }
     if (job.cameBack && this.#diverted > 0) this.#diverted--;
@@ -297,14 +302,20 @@ export class Lane {
     return used;
   }
 
+  /** Starts a job that has waited. */
   #start(job: Job | undefined, now: number): void {
     if (!job) return;
+    this.#begin(job, now);
+    job.start();
+  }
+
+  /** Counts the job as open, with the place that it has taken. */
+  #begin(job: Job, now: number): void {
     this.rateLimit.take(now);
     job.begunAt = now;
     job.stalledBefore = this.shared.clock.stalledMs;
     job.period = this.circuit.began();
     this.#open.push(job);
-    job.start();
   }
 
   /**

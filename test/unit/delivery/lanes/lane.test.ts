@@ -1,5 +1,10 @@
 import fc from 'fast-check';
-import { type Job, type Refusal, type Signal } from '../../../../services/delivery/lanes/job';
+import {
+  type Job,
+  type Offer,
+  type Refusal,
+  type Signal,
+} from '../../../../services/delivery/lanes/job';
 import { Lane } from '../../../../services/delivery/lanes/lane';
 import {
   type LaneContext,
@@ -71,11 +76,18 @@ function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
   return { lane: newLane(), newLane, around, changes, started, names, refused, job };
 }
 
+/** Offers a job, and starts it if it need not wait, as every caller of a lane does. */
+function offerTo(lane: Lane, job: Job, now: number): Offer {
+  const offer = lane.offer(job, now);
+  if (offer === 'started') job.start();
+  return offer;
+}
+
 /** Opens the lane's circuit at the given time. */
 function fail(lane: Lane, job: (name: string) => Given, now: number): void {
   for (let i = 0; i < 5; i++) {
     const failing = job(`failing${String(i)}`);
-    lane.offer(failing, now);
+    offerTo(lane, failing, now);
     lane.freePlace(failing, now, FAILED);
   }
 }
@@ -84,14 +96,14 @@ describe('a lane', () => {
   test('clearing a lane refuses the queued jobs of revoked records, and no others', () => {
     const { lane, around, names, refused, job } = setUp();
     const isRevoking = { isRevoking: false };
-    for (const name of ['a', 'b', 'c', 'd']) lane.offer(job(name, { record: isRevoking }), 0);
+    for (const name of ['a', 'b', 'c', 'd']) offerTo(lane, job(name, { record: isRevoking }), 0);
     const stays = job('stays');
     for (const given of [
       job('e', { record: isRevoking }),
       stays,
       job('f', { record: isRevoking, due: true }),
     ]) {
-      expect(lane.offer(given, 0)).toBe('queued');
+      expect(offerTo(lane, given, 0)).toBe('queued');
     }
     isRevoking.isRevoking = true;
     lane.clear();
@@ -108,14 +120,14 @@ describe('a lane', () => {
       const given = setUp();
       fail(given.lane, given.job, 0);
       const probe = given.job('probe');
-      expect(given.lane.offer(probe, 1_000)).toBe('started');
+      expect(offerTo(given.lane, probe, 1_000)).toBe('started');
       return { ...given, probe, asked: given.job('asked', { insists: 'always', due: true }) };
     };
 
     test('is the next request, however the probe ends', () => {
       for (const signal of [TIMEOUT, FAILED, OK]) {
         const { lane, names, refused, probe, asked } = probing();
-        expect(lane.offer(asked, 1_500)).toBe('queued');
+        expect(offerTo(lane, asked, 1_500)).toBe('queued');
         expect(names().at(-1)).toBe('probe');
         lane.freePlace(probe, 6_000, signal);
         expect([names().at(-1), refused]).toEqual(['asked', []]);
@@ -124,8 +136,8 @@ describe('a lane', () => {
 
     test('is refused if another one is asked for already, or if its record is revoked', () => {
       const { lane, names, refused, probe, asked, job } = probing();
-      lane.offer(asked, 1_500);
-      expect(lane.offer(job('second', { insists: 'always' }), 1_600)).toMatchObject({
+      offerTo(lane, asked, 1_500);
+      expect(offerTo(lane, job('second', { insists: 'always' }), 1_600)).toMatchObject({
         reason: 'circuit_open',
       });
       expect(lane.remove(asked)).toBe(true);
@@ -134,7 +146,7 @@ describe('a lane', () => {
 
       const record = { isRevoking: false };
       const again = probing();
-      again.lane.offer(again.job('revoked', { insists: 'always', record }), 1_500);
+      offerTo(again.lane, again.job('revoked', { insists: 'always', record }), 1_500);
       record.isRevoking = true;
       again.lane.clear();
       expect(again.refused).toEqual([{ name: 'revoked', refusal: undefined }]);
@@ -144,7 +156,7 @@ describe('a lane', () => {
   test('a lane starts jobs up to its limit, and queues those that it can drain in time', () => {
     const { lane, names, job } = setUp({ ceiling: 4 });
     const jobs = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => job(name));
-    expect(jobs.map((j) => lane.offer(j, 0))).toEqual([
+    expect(jobs.map((j) => offerTo(lane, j, 0))).toEqual([
       'started',
       'started',
       'started',
@@ -160,38 +172,38 @@ describe('a lane', () => {
 
   test('a burst for a healthy endpoint is queued, however large', () => {
     const { lane, job } = setUp({ maxQueuedBytes: 1e9, start: 20, ceiling: 64, maxWaitMs: 10_000 });
-    const offers = Array.from({ length: 4_000 }, (_, i) => lane.offer(job(String(i)), 0));
+    const offers = Array.from({ length: 4_000 }, (_, i) => offerTo(lane, job(String(i)), 0));
     expect(offers.filter((offer) => typeof offer === 'object')).toEqual([]);
   });
 
   test("the age of the oldest request fills a hung endpoint's lane before any timeout", () => {
     const { lane, job } = setUp({ ceiling: 4 });
-    for (const name of ['a', 'b', 'c', 'd']) lane.offer(job(name), 0);
-    expect(lane.offer(job('e'), 100)).toBe('queued');
+    for (const name of ['a', 'b', 'c', 'd']) offerTo(lane, job(name), 0);
+    expect(offerTo(lane, job('e'), 100)).toBe('queued');
     // Four places, each held for 3 s so far: two more jobs would wait (2 / 4) x 3 s.
-    expect(lane.offer(job('f'), 3_000)).toEqual({ reason: 'lane_full', waitMs: 1_500 });
+    expect(offerTo(lane, job('f'), 3_000)).toEqual({ reason: 'lane_full', waitMs: 1_500 });
   });
 
   test('a lane takes no more memory than it leaves free, and retries take half of that', () => {
     const { lane, newLane, job } = setUp({ start: 1, maxQueuedBytes: 100 });
-    lane.offer(job('a'), 0);
-    expect(lane.offer(job('b', { bytes: 40, due: true }), 0)).toBe('queued');
-    expect(lane.offer(job('c', { bytes: 20, due: true }), 0)).toMatchObject({
+    offerTo(lane, job('a'), 0);
+    expect(offerTo(lane, job('b', { bytes: 40, due: true }), 0)).toBe('queued');
+    expect(offerTo(lane, job('c', { bytes: 20, due: true }), 0)).toMatchObject({
       reason: 'lane_full',
     });
-    expect(lane.offer(job('d', { bytes: 20 }), 0)).toBe('queued');
-    expect(lane.offer(job('e', { bytes: 20 }), 0)).toMatchObject({ reason: 'lane_full' });
+    expect(offerTo(lane, job('d', { bytes: 20 }), 0)).toBe('queued');
+    expect(offerTo(lane, job('e', { bytes: 20 }), 0)).toMatchObject({ reason: 'lane_full' });
     const other = newLane();
-    other.offer(job('f'), 0);
-    expect(other.offer(job('g', { bytes: 40 }), 0)).toBe('queued');
+    offerTo(other, job('f'), 0);
+    expect(offerTo(other, job('g', { bytes: 40 }), 0)).toBe('queued');
   });
 
   test('first attempts start first, and due retries still get every fourth place', () => {
     const { lane, started, names, job } = setUp({ start: 1, maxWaitMs: 1e9, ceiling: 1 });
-    lane.offer(job('running'), 0);
+    offerTo(lane, job('running'), 0);
     for (let i = 0; i < 8; i++) {
-      lane.offer(job('due', { due: true }), 0);
-      lane.offer(job('fresh'), 0);
+      offerTo(lane, job('due', { due: true }), 0);
+      offerTo(lane, job('fresh'), 0);
     }
     for (let i = 0; i < 16; i++) lane.freePlace(started.at(-1)!, 1 + i, OK);
     expect(names().slice(1, 9)).toEqual([
@@ -209,16 +221,16 @@ describe('a lane', () => {
 
   test('a backlog of retries does not divert a first attempt', () => {
     const { lane, job } = setUp({ start: 1, ceiling: 1, maxWaitMs: 1_000, maxQueuedBytes: 1e9 });
-    lane.offer(job('running'), 0);
-    while (lane.offer(job('due', { due: true }), 0) === 'queued');
-    expect(lane.offer(job('fresh'), 0)).toBe('queued');
+    offerTo(lane, job('running'), 0);
+    while (offerTo(lane, job('due', { due: true }), 0) === 'queued');
+    expect(offerTo(lane, job('fresh'), 0)).toBe('queued');
   });
 
   test('a job that is removed from the queue is never started', () => {
     const { lane, names, around, job } = setUp({ start: 1 });
     const [a, b] = [job('a'), job('b')];
-    lane.offer(a, 0);
-    lane.offer(b, 0);
+    offerTo(lane, a, 0);
+    offerTo(lane, b, 0);
     expect(lane.remove(b)).toBe(true);
     expect(lane.remove(a)).toBe(false);
     lane.freePlace(a, 1, OK);
@@ -233,8 +245,8 @@ describe('a lane', () => {
 
   test('a silent endpoint gets just enough requests to detect it, then all on a response', () => {
     const { lane, started, job } = setUp({ start: 20, ceiling: 64, maxWaitMs: 60_000 });
-    for (let i = 0; i < 2; i++) lane.offer(job('first'), 0);
-    for (let i = 0; i < 20; i++) lane.offer(job('later'), 600);
+    for (let i = 0; i < 2; i++) offerTo(lane, job('first'), 0);
+    for (let i = 0; i < 20; i++) offerTo(lane, job('later'), 600);
     // Two open requests are silent for longer than usual: one more may start, so that three are
     // open.
     expect([lane.active, lane.queued]).toEqual([3, 19]);
@@ -250,8 +262,8 @@ describe('a lane', () => {
       ceiling: 64,
       maxWaitMs: 60_000,
     });
-    for (let i = 0; i < 3; i++) lane.offer(job('open'), 0);
-    for (let i = 0; i < 20; i++) lane.offer(job('later'), 600);
+    for (let i = 0; i < 3; i++) offerTo(lane, job('open'), 0);
+    for (let i = 0; i < 20; i++) offerTo(lane, job('later'), 600);
     for (const hung of started.slice(0, 3)) {
       expect([started.length, changes.length]).toEqual([3, 0]);
       lane.freePlace(hung, 5_000, TIMEOUT);
@@ -262,8 +274,8 @@ describe('a lane', () => {
   test('all queued jobs are refused when the circuit opens', () => {
     const { lane, job, refused, changes } = setUp();
     const open = Array.from({ length: 4 }, (_, i) => job(`open${String(i)}`));
-    for (const j of open) lane.offer(j, 0);
-    for (const name of ['x', 'y', 'z']) lane.offer(job(name, { due: name === 'y' }), 0);
+    for (const j of open) offerTo(lane, j, 0);
+    for (const name of ['x', 'y', 'z']) offerTo(lane, job(name, { due: name === 'y' }), 0);
     for (let i = 0; i < 4; i++) lane.freePlace(open[i]!, 1, FAILED);
     expect(refused).toEqual([]);
     fail(lane, job, 2);
@@ -272,7 +284,7 @@ describe('a lane', () => {
     expect(
       refused.every(({ refusal }) => refusal!.reason === 'circuit_open' && refusal!.waitMs === 0),
     ).toBe(true);
-    expect(lane.offer(job('later'), 502)).toMatchObject({
+    expect(offerTo(lane, job('later'), 502)).toMatchObject({
       reason: 'circuit_open',
       waitMs: expect.any(Number),
     });
@@ -284,7 +296,7 @@ describe('a lane', () => {
       ceiling: 4,
       maxWaitMs: 60_000,
     });
-    for (let i = 0; i < 24; i++) lane.offer(job('waits'), 0);
+    for (let i = 0; i < 24; i++) offerTo(lane, job('waits'), 0);
     around.shedBudget.left = 0;
     for (let i = 0; i < 5; i++) lane.freePlace(started[i]!, 1, FAILED);
     const waiting = lane.queued;
@@ -298,7 +310,7 @@ describe('a lane', () => {
     around.shedBudget.left = 0;
     for (const late of started.slice(5)) lane.freePlace(late, 30, FAILED);
     const begun = started.length;
-    expect(lane.offer(job('retry', { due: true }), 2_000)).toMatchObject({
+    expect(offerTo(lane, job('retry', { due: true }), 2_000)).toMatchObject({
       reason: 'circuit_open',
     });
     expect(started).toHaveLength(begun);
@@ -318,7 +330,7 @@ describe('a lane', () => {
       circuit: { ...OPTIONS.circuit, recoveredAt: 20 },
     });
     let now = 0;
-    for (let i = 0; i < 500; i++) lane.offer(job(String(i)), now);
+    for (let i = 0; i < 500; i++) offerTo(lane, job(String(i)), now);
     expect(started).toHaveLength(20);
     now = 5_000;
     for (const hung of started.slice(0, 20)) lane.freePlace(hung, now, TIMEOUT);
@@ -326,7 +338,7 @@ describe('a lane', () => {
     for (const hung of started.slice(20)) lane.freePlace(hung, now + 5_000, TIMEOUT);
     const before = started.length;
     for (now = 10_000; now < 22_000; now += 10) {
-      lane.offer(job('fresh'), now);
+      offerTo(lane, job('fresh'), now);
       for (const probe of started.slice(before)) {
         if (now % 6_000 === 5_000) lane.freePlace(probe, now, TIMEOUT);
       }
@@ -337,7 +349,7 @@ describe('a lane', () => {
     expect(changes).toEqual(['opened: timeout', 'responded: ok']);
     const widths: number[] = [];
     for (let i = 0; i < 6; i++) {
-      while (lane.offer(job('back', { due: true }), now) === 'started');
+      while (offerTo(lane, job('back', { due: true }), now) === 'started');
       widths.push(lane.active);
       for (const j of started.slice(-lane.active)) lane.freePlace(j, now, OK);
       now += 10;
@@ -365,7 +377,7 @@ describe('a lane', () => {
     };
     /** Queues more jobs than there are places, and ends all open ones together. */
     const round = (how: Signal) => {
-      while (lane.queued < 20 && typeof lane.offer(job('x'), now) === 'string');
+      while (lane.queued < 20 && typeof offerTo(lane, job('x'), now) === 'string');
       now += 10;
       endAll(how);
     };
@@ -381,8 +393,8 @@ describe('a lane', () => {
   test('Retry-After holds the whole lane, and refuses jobs that cannot wait that long', () => {
     const { lane, job, names, refused, around } = setUp({ start: 1 });
     const [a, b] = [job('a'), job('b')];
-    lane.offer(a, 0);
-    lane.offer(b, 0);
+    offerTo(lane, a, 0);
+    offerTo(lane, b, 0);
     lane.freePlace(a, 10, { kind: 'throttled', retryAfterMs: 500 });
     expect(names()).toEqual(['a']);
     expect(around.timed.has(lane)).toBe(true);
@@ -390,23 +402,23 @@ describe('a lane', () => {
     expect(names()).toEqual(['a']);
     lane.tick(510);
     expect(names()).toEqual(['a', 'b']);
-    lane.offer(job('c'), 520);
+    offerTo(lane, job('c'), 520);
     lane.freePlace(b, 520, { kind: 'throttled', retryAfterMs: 60_000 });
     expect(refused).toMatchObject([
       { name: 'c', refusal: { reason: 'retry_after', waitMs: 60_000 } },
     ]);
-    expect(lane.offer(job('d'), 1_520)).toMatchObject({ reason: 'retry_after', waitMs: 59_000 });
-    expect(lane.offer(job('e'), 60_520)).toBe('started');
-    expect(lane.offer(job('f'), 60_520)).toBe('queued');
+    expect(offerTo(lane, job('d'), 1_520)).toMatchObject({ reason: 'retry_after', waitMs: 59_000 });
+    expect(offerTo(lane, job('e'), 60_520)).toBe('started');
+    expect(offerTo(lane, job('f'), 60_520)).toBe('queued');
   });
 
   test('Retry-After holds no last attempt back, and they go one by one', () => {
     const { lane, job, names, started, refused } = setUp({ start: 1 });
-    lane.offer(job('first'), 0);
+    offerTo(lane, job('first'), 0);
     lane.freePlace(started[0]!, 10, { kind: 'throttled', retryAfterMs: 60_000 });
-    const last = (name: string) => lane.offer(job(name, { isLast: true }), 20);
+    const last = (name: string) => offerTo(lane, job(name, { isLast: true }), 20);
     expect([last('a'), last('b'), last('c')]).toEqual(['started', 'queued', 'queued']);
-    expect(lane.offer(job('other'), 20)).toMatchObject({ reason: 'retry_after' });
+    expect(offerTo(lane, job('other'), 20)).toMatchObject({ reason: 'retry_after' });
     for (let i = 1; i <= 3; i++) {
       lane.freePlace(started[i]!, 20 + i, { kind: 'throttled', retryAfterMs: 60_000 });
     }
@@ -416,14 +428,14 @@ describe('a lane', () => {
 
   test('a last attempt passes neither an open circuit nor the queue of a lane that is full', () => {
     const { lane, job, names } = setUp({ start: 1 });
-    lane.offer(job('a'), 0);
-    lane.offer(job('b'), 0);
-    expect(lane.offer(job('last', { isLast: true }), 0)).toBe('queued');
+    offerTo(lane, job('a'), 0);
+    offerTo(lane, job('b'), 0);
+    expect(offerTo(lane, job('last', { isLast: true }), 0)).toBe('queued');
     lane.tick(10);
     expect(names()).toEqual(['a']);
     const other = setUp();
     fail(other.lane, other.job, 0);
-    expect(other.lane.offer(other.job('last', { isLast: true }), 10)).toMatchObject({
+    expect(offerTo(other.lane, other.job('last', { isLast: true }), 10)).toMatchObject({
       reason: 'circuit_open',
     });
   });
@@ -434,7 +446,7 @@ describe('a lane', () => {
       [FAILED, false],
     ] as const) {
       const { lane, job, started, refused } = setUp({ start: 4, ceiling: 4 });
-      for (let i = 0; i < 40; i++) lane.offer(job(String(i)), 0);
+      for (let i = 0; i < 40; i++) offerTo(lane, job(String(i)), 0);
       expect(lane.queued).toBe(36);
       lane.freePlace(started[0]!, 5_000, answer);
       expect(refused.length > 0).toBe(leaves);
@@ -454,7 +466,7 @@ describe('a lane', () => {
       maxQueuedBytes: 1e9,
     });
     lane.rateLimit.set(20, 0);
-    const offers = Array.from({ length: 50 }, (_, i) => lane.offer(job(String(i)), 0));
+    const offers = Array.from({ length: 50 }, (_, i) => offerTo(lane, job(String(i)), 0));
     expect(offers.filter((offer) => offer === 'queued')).toHaveLength(20);
     // 20 jobs wait in the lane, and 28 were diverted before this one.
     expect(offers.at(-1)).toEqual({ reason: 'rate_limited', waitMs: 2_450 });
@@ -467,7 +479,7 @@ describe('a lane', () => {
     const { lane, job, changes } = setUp({ start: 1 });
     fail(lane, job, 0);
     const test = job('test', { urgent: true });
-    expect(lane.offer(test, 10)).toBe('started');
+    expect(offerTo(lane, test, 10)).toBe('started');
     lane.freePlace(test, 20, OK);
     expect(changes).toEqual(['opened: failed', 'responded: ok']);
   });
@@ -478,9 +490,9 @@ describe('a lane', () => {
       20,
     );
     const [hung, small] = [newLane(), newLane()];
-    for (let i = 0; i < 100; i++) hung.offer(job('hung'), 0);
+    for (let i = 0; i < 100; i++) offerTo(hung, job('hung'), 0);
     expect(hung.active).toBe(20);
-    for (let i = 0; i < 10; i++) small.offer(job('small'), 1);
+    for (let i = 0; i < 10; i++) offerTo(small, job('small'), 1);
     for (const j of started.slice(0, 10)) hung.freePlace(j, 5_000, TIMEOUT);
     expect(small.active).toBe(10);
     expect(hung.active).toBe(10);
@@ -541,7 +553,7 @@ describe('a burst for a healthy endpoint, in virtual time', () => {
           });
         },
       };
-      const said = lane.offer(job, now);
+      const said = offerTo(lane, job, now);
       if (typeof said === 'object') away(said);
     };
     for (let i = 0; i < count; i++) {
@@ -641,7 +653,7 @@ describe('lanes under any load', () => {
                 lane,
               };
               all.push(entry);
-              const offer = lane.offer(entry.job, now);
+              const offer = offerTo(lane, entry.job, now);
               if (typeof offer === 'object') {
                 entry.fate = 'refused';
                 expect(offer.waitMs).toBeGreaterThanOrEqual(0);

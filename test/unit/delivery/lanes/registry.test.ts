@@ -53,7 +53,7 @@ function setUp() {
         carries: () => false,
         refuse: () => undefined,
       };
-      lanes.of(endpoint).offer(job, clock.at);
+      if (lanes.of(endpoint).offer(job, clock.at) === 'started') job.start();
     }
   };
   const tick = () => {
