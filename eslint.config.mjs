@@ -44,6 +44,10 @@ const SHAPE = [
     selector: 'ObjectExpression > SpreadElement > LogicalExpression[operator="&&"]',
     message: 'Use defined() of shared/collections, which leaves out what is undefined.',
   },
+  {
+    selector: 'TSEnumDeclaration',
+    message: 'Use a union of literals.',
+  },
 ];
 
 export default tseslint.config(
@@ -65,6 +69,8 @@ export default tseslint.config(
     },
     rules: {
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      // It takes an eighth of the time, and no enum may be declared.
+      '@typescript-eslint/no-unsafe-enum-assignment': 'off',
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/restrict-template-expressions': [
