@@ -382,7 +382,7 @@ class UrlRequest implements Job {
   submit(): void {
     const { attempt, endpoint } = this;
     const offer = this.lane.offer(this, this.context.lanes.now());
-    if (offer === 'started') {
+    if (offer === 'placed') {
       const permit = this.record.isRevoking
         ? attempt.permitNow(endpoint)
         : attempt.permitAsAdmitted(endpoint);

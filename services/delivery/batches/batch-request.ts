@@ -196,7 +196,7 @@ export class BatchRequest implements Job {
     if (this.isOffered) return;
     this.isOffered = true;
     const offer = this.lane.offer(this, now);
-    if (offer === 'started') this.start();
+    if (offer === 'placed') this.start();
     else if (offer !== 'queued') this.refuse(offer);
   }
 

@@ -74,8 +74,8 @@ export interface Refusal {
   waitMs: number;
 }
 
-/** `started`: the job has a place, and the caller starts it. */
-export type Offer = 'started' | 'queued' | Refusal;
+/** `placed`: the job has a place, and the caller starts it. */
+export type Offer = 'placed' | 'queued' | Refusal;
 
 /** The effect of a result on the lane. Lanes learn nothing else of a request. */
 export type Signal =

@@ -94,7 +94,7 @@ export class Lane {
   /**
    * Gives the job a place, queues it, or refuses it with the reason and the expected wait.
    *
-   * If it returns `started`, the job has its place, and the caller must call `job.start` or send it
+   * If it returns `placed`, the job has its place, and the caller must call `job.start` or send it
    * at once. A caller that forgets this leaks the place: nobody frees it.
    */
   offer(job: Job, now: number): Offer {
@@ -110,7 +110,7 @@ export class Lane {
     const first = job.urgent === true || insists || (isNext && this.#mayBegin(now, passesHold));
     if (first && this.shared.sockets.take(this.#share)) {
       this.#begin(job, now);
-      return 'started';
+      return 'placed';
     }
     if (job.cameBack && this.#diverted > 0) this.#diverted--;
     if (job.insists === 'always' && this.#waitsForProbe()) {

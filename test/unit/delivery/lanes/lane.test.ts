@@ -79,7 +79,7 @@ function setUp(options: Partial<LaneOptions> = {}, total = 1_000) {
 /** Offers a job, and starts it if it need not wait, as every caller of a lane does. */
 function offerTo(lane: Lane, job: Job, now: number): Offer {
   const offer = lane.offer(job, now);
-  if (offer === 'started') job.start();
+  if (offer === 'placed') job.start();
   return offer;
 }
 
@@ -120,7 +120,7 @@ describe('a lane', () => {
       const given = setUp();
       fail(given.lane, given.job, 0);
       const probe = given.job('probe');
-      expect(offerTo(given.lane, probe, 1_000)).toBe('started');
+      expect(offerTo(given.lane, probe, 1_000)).toBe('placed');
       return { ...given, probe, asked: given.job('asked', { insists: 'always', due: true }) };
     };
 
@@ -157,10 +157,10 @@ describe('a lane', () => {
     const { lane, names, job } = setUp({ ceiling: 4 });
     const jobs = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => job(name));
     expect(jobs.map((j) => offerTo(lane, j, 0))).toEqual([
-      'started',
-      'started',
-      'started',
-      'started',
+      'placed',
+      'placed',
+      'placed',
+      'placed',
       'queued',
       'queued',
     ]);
@@ -349,7 +349,7 @@ describe('a lane', () => {
     expect(changes).toEqual(['opened: timeout', 'responded: ok']);
     const widths: number[] = [];
     for (let i = 0; i < 6; i++) {
-      while (offerTo(lane, job('back', { due: true }), now) === 'started');
+      while (offerTo(lane, job('back', { due: true }), now) === 'placed');
       widths.push(lane.active);
       for (const j of started.slice(-lane.active)) lane.freePlace(j, now, OK);
       now += 10;
@@ -408,7 +408,7 @@ describe('a lane', () => {
       { name: 'c', refusal: { reason: 'retry_after', waitMs: 60_000 } },
     ]);
     expect(offerTo(lane, job('d'), 1_520)).toMatchObject({ reason: 'retry_after', waitMs: 59_000 });
-    expect(offerTo(lane, job('e'), 60_520)).toBe('started');
+    expect(offerTo(lane, job('e'), 60_520)).toBe('placed');
     expect(offerTo(lane, job('f'), 60_520)).toBe('queued');
   });
 
@@ -417,7 +417,7 @@ describe('a lane', () => {
     offerTo(lane, job('first'), 0);
     lane.freePlace(started[0]!, 10, { kind: 'throttled', retryAfterMs: 60_000 });
     const last = (name: string) => offerTo(lane, job(name, { isLast: true }), 20);
-    expect([last('a'), last('b'), last('c')]).toEqual(['started', 'queued', 'queued']);
+    expect([last('a'), last('b'), last('c')]).toEqual(['placed', 'queued', 'queued']);
     expect(offerTo(lane, job('other'), 20)).toMatchObject({ reason: 'retry_after' });
     for (let i = 1; i <= 3; i++) {
       lane.freePlace(started[i]!, 20 + i, { kind: 'throttled', retryAfterMs: 60_000 });
@@ -479,7 +479,7 @@ describe('a lane', () => {
     const { lane, job, changes } = setUp({ start: 1 });
     fail(lane, job, 0);
     const test = job('test', { urgent: true });
-    expect(offerTo(lane, test, 10)).toBe('started');
+    expect(offerTo(lane, test, 10)).toBe('placed');
     lane.freePlace(test, 20, OK);
     expect(changes).toEqual(['opened: failed', 'responded: ok']);
   });

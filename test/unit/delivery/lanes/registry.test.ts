@@ -53,7 +53,7 @@ function setUp() {
         carries: () => false,
         refuse: () => undefined,
       };
-      if (lanes.of(endpoint).offer(job, clock.at) === 'started') job.start();
+      if (lanes.of(endpoint).offer(job, clock.at) === 'placed') job.start();
     }
   };
   const tick = () => {
