@@ -377,7 +377,7 @@ class UrlRequest implements Job {
 
   /**
    * Offers the request to its lane, and sends it if it need not wait there: it was admitted just
-   * now, so the permit of the attempt still holds.
+   * now, so the permit of the attempt still holds, unless its record is being revoked.
    */
   submit(): void {
     const { attempt, endpoint } = this;
@@ -443,8 +443,8 @@ class UrlRequest implements Job {
   }
 
   /**
-   * Gives the place back after the lane's call. If the window ended during the wait, the lane is
-   * the reason.
+   * Gives the place back later, since the lane or the attempt that called may be in the middle of a
+   * loop. If the window ended during the wait, the lane is the reason.
    */
   #withdraw(isOverdue: boolean): void {
     const refusal = isOverdue ? this.lane.overdue(this, this.context.lanes.now()) : undefined;

@@ -40,7 +40,8 @@ import * as telemetry from './telemetry/telemetry';
  *
  * - taken (`onRecord`, `#take`): the record is read, and the delivery is in hand
  * - admitted (`#admit`): it may be tried, or its step ends here
- * - attempted (attempt.ts): lanes start its requests; `#attempted` receives the result
+ * - attempted (attempt.ts): its requests are sent at once, or started by their lanes after a wait;
+ *   `#attempted` receives the result
  * - concluded (`#conclude`): its disposition is known
  * - recorded (`#record`, `#recorded`): Kafka has acknowledged its records
  *

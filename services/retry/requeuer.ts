@@ -210,7 +210,7 @@ export class Requeuer {
 
   #finish(record: OpenRecord): void {
     record.done();
-    this.#room.resumeAtHalf(this.#fill);
+    if (this.#room.hasRefused) this.#room.resumeAtHalf(this.#fill);
   }
 }
 

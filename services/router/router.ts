@@ -382,7 +382,7 @@ export class Router {
 
   #finish(record: OpenRecord): void {
     record.done();
-    this.#room.resumeAtHalf(this.#fill);
+    if (this.#room.hasRefused) this.#room.resumeAtHalf(this.#fill);
   }
 }
 

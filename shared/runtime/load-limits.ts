@@ -177,7 +177,7 @@ export class Backpressure {
 
   /**
    * Resumes if records were refused and the buffer is at most half full. Call this whenever its
-   * fill has fallen.
+   * fill has fallen; ask `hasRefused` before it if the fill takes a loop to count.
    */
   resumeAtHalf(fill: number): void {
     if (!this.#refused || fill > 0.5) return;

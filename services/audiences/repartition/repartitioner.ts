@@ -96,7 +96,7 @@ export class Repartitioner {
       () => {
         this.counts.copied++;
         record.done();
-        this.#room.resumeAtHalf(this.#fill);
+        if (this.#room.hasRefused) this.#room.resumeAtHalf(this.#fill);
       },
       (error: unknown) => {
         // A stopping process refuses temporarily. The record stays open, and the next process reads

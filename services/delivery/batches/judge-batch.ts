@@ -71,8 +71,8 @@ function memberJudge(
   };
 }
 
-/** For a response that is not stored at all. */
-const UNLIMITED: Budget = { takes: () => true };
+/** A member has no response of its own to store: nothing is charged. */
+const UNCHARGED: Budget = { takes: () => true };
 
 /** Judges a delivery as if it had been answered with this status alone. */
 function judgeNamed(
@@ -87,7 +87,7 @@ function judgeNamed(
     { ...result, response: alone },
     {
       nowMs: 0,
-      budget: UNLIMITED,
+      budget: UNCHARGED,
       isTest: false,
     },
   );

@@ -19,8 +19,8 @@ import { type ClientCredentials } from './client-credentials';
 import { type Refusal } from '../lanes/job';
 
 /**
- * One POST and its response: collects the response, measures its phases, and classifies the error
- * of a failed one.
+ * One POST and its response: takes a connection, sends the request, collects the response, measures
+ * its phases, classifies the error of a failed one, and gives the connection back.
  *
  * A status that has arrived decides, whatever follows it. If undici cannot read the rest, or it
  * does not end in time, the response has the status and what was odd.

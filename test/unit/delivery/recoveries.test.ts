@@ -110,7 +110,8 @@ test('probes end with the lane, once nobody has used it for long', async () => {
       carries: () => false,
       refuse: () => undefined,
     };
-    lane.offer(job, lanes.now());
+    expect(lane.offer(job, lanes.now())).toBe('placed');
+    job.start();
     lane.freePlace(job, lanes.now(), { kind: 'failed' });
   }
   await agenda.run(30_000);
