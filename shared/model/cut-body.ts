@@ -23,7 +23,7 @@ const OPENING = '{"version":1,';
 const OPENING_BYTES = Buffer.from(OPENING);
 
 /** The fields of a message that its deliveries need, if no destination asks for others. */
-export type KnownFields = RoutedFields & Pick<Message, 'name' | 'userId' | 'anonymousId'>;
+type KnownFields = RoutedFields & Pick<Message, 'name' | 'userId' | 'anonymousId'>;
 
 export interface WrittenMessage {
   /** JSON */
