@@ -1,3 +1,5 @@
+import { defined } from '../../../shared/collections/defined';
+import { writeMessage } from '../../../shared/model/cut-body';
 import { createLog } from '../../../shared/telemetry/log';
 import { type Source } from '../../../shared/model/config';
 import { type RejectedRecord } from '../../../shared/model/rejected-calls';
@@ -73,6 +75,7 @@ function aRouter() {
     over: {
       messageId?: string;
       headers?: Record<string, string>;
+      key?: Buffer;
       value?: string | Buffer;
       leaving?: boolean;
     } = {},
@@ -99,6 +102,7 @@ function aRouter() {
       offset,
       timestampMs: NOW,
       value: Buffer.isBuffer(value) ? value : Buffer.from(value),
+      ...defined({ key: over.key }),
       headers,
       done: () => done.push(offset),
       isRevoking: over.leaving ?? false,
@@ -588,15 +592,32 @@ describe('Router', () => {
       expect(done).toEqual([]);
     });
 
-    test('a held message keeps a copy of its value, not the fetch that contains it', () => {
+    test.each<[string, (body: string) => Record<string, string>]>([
+      ['that is parsed', () => ({})],
+      ['whose body is cut off', (body) => ({ body, event: 'e' })],
+    ])('a held message %s keeps copies, not the fetch that contains it', (_, headersOf) => {
       const { give, appends, destinations, config } = aRouter();
       destinations.clear();
-      const fetched = Buffer.from(UNROUTED);
-      give(1, { value: fetched });
-      fetched.fill(0);
+      const { value, body = '' } = writeMessage({
+        type: 'track',
+        event: 'e',
+        messageId: 'm1',
+        timestamp: AT,
+        receivedAt: AT,
+        userId: 'u',
+      });
+      const fetched = { key: Buffer.from('s1:u'), value: Buffer.from(value) };
+      const headers = headersOf(body);
+      const notHeld = aRouter();
+      notHeld.give(1, { ...fetched, headers });
+      give(1, { ...fetched, headers });
+      fetched.key.fill(0);
+      fetched.value.fill(0);
       destinations.set('d1', destination);
       config.readToEnd(1);
-      expect(JSON.parse(String(appends[0]!.records[0]!.value))).toMatchObject({ event: 'e' });
+      const [record] = appends[0]!.records;
+      expect(JSON.parse(String(record!.value))).toMatchObject({ event: 'e', userId: 'u' });
+      expect(record).toEqual(notHeld.appends[0]!.records[0]);
     });
 
     test('a message is held while Kafka cannot be read, and others pass', () => {
