@@ -8,7 +8,7 @@ import { type Fault, faultyBroker, type FaultyBroker, logsOf } from '../../suppo
 
 /**
  * When a tail considers its topic read to the end, and when it is stuck. Cuts of its log:
- * tail-model.test.ts. Real brokers: three-brokers.test.ts, log-cut.test.ts.
+ * tail-model.long.test.ts. Real brokers: three-brokers.test.ts, log-cut.test.ts.
  */
 
 beforeEach(() => jest.useFakeTimers({ doNotFake: ['queueMicrotask'] }));
