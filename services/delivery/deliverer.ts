@@ -97,7 +97,8 @@ export class Deliverer {
 
   constructor(private readonly options: DelivererOptions) {
     this.#attemptLog = new AttemptLog(options.log);
-    this.#room = new Backpressure(options.onRoom);
+    // A process that cannot keep up reads no more, however much memory is free.
+    this.#room = new Backpressure(() => (options.lanes.overloaded ? 1 : this.load), options.onRoom);
     this.#attempts = new AttemptContext(options, {
       attempted: (inHand, disposition, nowMs) => this.#attempted(inHand, disposition, nowMs),
       event: (event) => void this.#append([event]).catch(() => undefined),
@@ -125,7 +126,7 @@ export class Deliverer {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    if (!this.#room.accepts(this.#fillForReading)) {
+    if (!this.#room.accepts()) {
       this.#pollRoom();
       this.#attempts.batches.hurry();
       return 'busy';
@@ -362,8 +363,7 @@ export class Deliverer {
 
   /** Resumes refused partitions once there is room. */
   #makeRoom(): void {
-    // Not for each finished record: the fill may need a count over all lanes.
-    if (this.#room.hasRefused) this.#room.resumeAtHalf(this.#fillForReading);
+    this.#room.resumeAtHalf();
   }
 
   /** Polls for room while partitions are refused: no event marks the end of an overload. */
@@ -418,11 +418,6 @@ export class Deliverer {
   /** Highest fill of the limits: 0 to 1, and a little more. */
   get load(): number {
     return Math.max(this.#bodiesFill, this.#outcomesFill);
-  }
-
-  /** Full if this process cannot keep up: then it reads no more, however much memory is free. */
-  get #fillForReading(): number {
-    return this.options.lanes.overloaded ? 1 : this.load;
   }
 
   get #bodiesFill(): number {

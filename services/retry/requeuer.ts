@@ -98,7 +98,10 @@ export class Requeuer {
       log: Log;
     },
   ) {
-    this.#room = new Backpressure(options.onRoom);
+    this.#room = new Backpressure(
+      () => options.producer.pendingBytes / MAX_PENDING_BYTES,
+      options.onRoom,
+    );
   }
 
   /** Number of dropped records that repeated a step of a delivery. */
@@ -116,7 +119,7 @@ export class Requeuer {
       this.#askForTime();
       return { againInMs: LEAST_PAUSE_MS };
     }
-    if (!this.#room.accepts(this.#fill)) return 'busy';
+    if (!this.#room.accepts()) return 'busy';
     const checked = recalls.check(record);
     if (typeof checked === 'object') return checked;
     const waitMs = checked === 'return' ? (pace?.waitMs(record, steadyMs()) ?? 0) : 0;
@@ -128,10 +131,6 @@ export class Requeuer {
       record.done();
     } else this.#return(record);
     return 'accepted';
-  }
-
-  get #fill(): number {
-    return this.options.producer.pendingBytes / MAX_PENDING_BYTES;
   }
 
   /**
@@ -210,7 +209,7 @@ export class Requeuer {
 
   #finish(record: OpenRecord): void {
     record.done();
-    if (this.#room.hasRefused) this.#room.resumeAtHalf(this.#fill);
+    this.#room.resumeAtHalf();
   }
 }
 

@@ -129,7 +129,12 @@ export class Router {
   #failed = false;
 
   constructor(private readonly options: RouterOptions) {
-    this.#room = new Backpressure(options.onRoom);
+    const fill = () =>
+      Math.max(
+        options.producer.pendingBytes / MAX_PENDING_BYTES,
+        this.#inFlight.waitingBytes / MAX_WAITING_BYTES,
+      );
+    this.#room = new Backpressure(fill, options.onRoom);
     this.#later = new LaterConfig(options.config);
     const route = (incoming: Incoming, knowledge: Knowledge) => this.#route(incoming, knowledge);
     this.#undecided = new DecisionGate(options.config, route, options.onFatal);
@@ -138,7 +143,7 @@ export class Router {
   }
 
   onRecord(record: OpenRecord): DispatchResult {
-    if (this.#failed || !this.#room.accepts(this.#fill)) return 'busy';
+    if (this.#failed || !this.#room.accepts()) return 'busy';
     if (this.#isFull && this.#undecided.oldestMs < BEHIND_MS) {
       return { againInMs: HELD_AGAIN_MS };
     }
@@ -162,14 +167,6 @@ export class Router {
         this.#take(incomingOf(record, head));
         return 'accepted';
     }
-  }
-
-  /** The higher fill of the limits of output and of waiting copies. */
-  get #fill(): number {
-    return Math.max(
-      this.options.producer.pendingBytes / MAX_PENDING_BYTES,
-      this.#inFlight.waitingBytes / MAX_WAITING_BYTES,
-    );
   }
 
   /** No more messages can be held. */
@@ -382,7 +379,7 @@ export class Router {
 
   #finish(record: OpenRecord): void {
     record.done();
-    if (this.#room.hasRefused) this.#room.resumeAtHalf(this.#fill);
+    this.#room.resumeAtHalf();
   }
 }
 

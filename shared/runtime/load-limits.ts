@@ -149,23 +149,26 @@ export class LogSample {
 
 /**
  * Refuses records while a buffer is full, and asks for them again when it is half empty. Resuming
- * earlier would pause and resume partitions for every few records. The owner of the buffer says how
- * full it is: from 0 (empty) to 1 (full) or a little more.
+ * earlier would pause and resume partitions for every few records.
  */
 export class Backpressure {
   #refused = false;
 
   /**
+   * @param fill returns how full the buffer is, from 0 (empty) to 1 (full) or a little more
    * @param onRoom called once after one or more refusals, when refused records may be offered again
    */
-  constructor(private readonly onRoom: () => void) {}
+  constructor(
+    private readonly fill: () => number,
+    private readonly onRoom: () => void,
+  ) {}
 
   /**
    * Returns whether a record may be taken now. A refusal is remembered until `resumeAtHalf`
    * resumes.
    */
-  accepts(fill: number): boolean {
-    if (fill < 1) return true;
+  accepts(): boolean {
+    if (this.fill() < 1) return true;
     this.#refused = true;
     return false;
   }
@@ -177,10 +180,10 @@ export class Backpressure {
 
   /**
    * Resumes if records were refused and the buffer is at most half full. Call this whenever its
-   * fill has fallen; ask `hasRefused` before it if the fill takes a loop to count.
+   * fill has fallen.
    */
-  resumeAtHalf(fill: number): void {
-    if (!this.#refused || fill > 0.5) return;
+  resumeAtHalf(): void {
+    if (!this.#refused || this.fill() > 0.5) return;
     this.#refused = false;
     this.onRoom();
   }

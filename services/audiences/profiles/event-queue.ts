@@ -32,11 +32,7 @@ export class EventQueue {
 
   constructor(private readonly options: EventQueueOptions) {
     this.#queue = [...options.inherited];
-    this.#room = new Backpressure(options.onRoom);
-  }
-
-  get #fill(): number {
-    return this.#queue.length / MAX_QUEUE;
+    this.#room = new Backpressure(() => this.#queue.length / MAX_QUEUE, options.onRoom);
   }
 
   get length(): number {
@@ -49,7 +45,7 @@ export class EventQueue {
 
   /** Accepts a record, unless the queue is full. */
   offer(record: OpenRecord): DispatchResult {
-    if (!this.#room.accepts(this.#fill)) return 'busy';
+    if (!this.#room.accepts()) return 'busy';
     this.next = record.offset + 1;
     const incoming = decodeEvent(record);
     if (incoming) this.#queue.push({ incoming, record, atMs: record.timestampMs });
@@ -63,7 +59,7 @@ export class EventQueue {
       each.record.done();
       if (this.#queue[0] === each) this.#queue.shift();
     }
-    this.#room.resumeAtHalf(this.#fill);
+    this.#room.resumeAtHalf();
   }
 
   /** Drops the records from an offset on: the log no longer holds them, or they come again. */
@@ -71,7 +67,7 @@ export class EventQueue {
     const first = this.#queue.findIndex(({ record }) => record.offset >= offset);
     if (first >= 0) this.#queue.splice(first);
     this.next = Math.min(this.next, offset);
-    this.#room.resumeAtHalf(this.#fill);
+    this.#room.resumeAtHalf();
   }
 
   #skip(record: OpenRecord): void {

@@ -48,12 +48,15 @@ export class Repartitioner {
   #failed = false;
 
   constructor(private readonly options: RepartitionerOptions) {
-    this.#room = new Backpressure(options.onRoom);
+    this.#room = new Backpressure(
+      () => options.producer.pendingBytes / MAX_PENDING_BYTES,
+      options.onRoom,
+    );
   }
 
   onRecord(record: OpenRecord): DispatchResult {
     const { config } = this.options;
-    if (this.#failed || !this.#room.accepts(this.#fill)) return 'busy';
+    if (this.#failed || !this.#room.accepts()) return 'busy';
     const headers = readMessageHeaders(record.headers);
     if (headers.kind === 'newer') return this.#stop(record, headers.format);
     if (headers.kind === 'rejected') return this.#skip(record, 'rejected');
@@ -79,10 +82,6 @@ export class Repartitioner {
     return 'accepted';
   }
 
-  get #fill(): number {
-    return this.options.producer.pendingBytes / MAX_PENDING_BYTES;
-  }
-
   #copy(
     record: OpenRecord,
     { user, event }: NonNullable<ReturnType<typeof eventOf>>,
@@ -96,7 +95,7 @@ export class Repartitioner {
       () => {
         this.counts.copied++;
         record.done();
-        if (this.#room.hasRefused) this.#room.resumeAtHalf(this.#fill);
+        this.#room.resumeAtHalf();
       },
       (error: unknown) => {
         // A stopping process refuses temporarily. The record stays open, and the next process reads

@@ -1,7 +1,7 @@
 import { Backpressure } from '../../../shared/runtime/load-limits';
 
 /**
- * In a step with a given fill, a record is offered (`offer`), or something has left the buffer
+ * A step sets the fill; then a record is offered (`offer`), or something has left the buffer
  * (`left`).
  */
 type Step = [
@@ -68,12 +68,17 @@ test.each<[string, Step[]]>([
     ],
   ],
 ])('%s', (_, steps) => {
+  let fill = 0;
   let resumed = 0;
-  const room = new Backpressure(() => resumed++);
-  const effects = steps.map(([fill, what]) => {
-    if (what === 'offer') return room.accepts(fill) ? 'accepted' : 'refused';
+  const room = new Backpressure(
+    () => fill,
+    () => resumed++,
+  );
+  const effects = steps.map(([next, what]) => {
+    fill = next;
+    if (what === 'offer') return room.accepts() ? 'accepted' : 'refused';
     const before = resumed;
-    room.resumeAtHalf(fill);
+    room.resumeAtHalf();
     return resumed > before ? 'resumed' : 'nothing';
   });
   expect(effects).toEqual(steps.map(([, , effect]) => effect));
