@@ -7,8 +7,13 @@ import { createServer } from 'node:net';
  * listener may find its port taken by a passing connection, and a client that connects to a closed
  * port may connect to itself.
  */
-const LOWEST = 20_000;
-const HIGHEST = 32_000;
+const RANGE: PortRange = { lowest: 20_000, highest: 32_000 };
+
+/** Without `highest` itself. */
+export interface PortRange {
+  lowest: number;
+  highest: number;
+}
 
 /** Returns whether a server could listen there now. */
 export async function isFree(port: number, host: string): Promise<boolean> {
@@ -25,11 +30,15 @@ export function whyNotFree(port: number, host: string): Promise<string | undefin
 }
 
 /** Returns this many different free ports. Another process may still take one before it is used. */
-export async function freePorts(count: number, host = '127.0.0.1'): Promise<number[]> {
+export async function freePorts(
+  count: number,
+  host = '127.0.0.1',
+  { lowest, highest } = RANGE,
+): Promise<number[]> {
   const found = new Set<number>();
   for (let tries = 0; found.size < count; tries++) {
     if (tries > 1000) throw new Error(`No ${String(count)} free ports were found on ${host}.`);
-    const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));
+    const port = lowest + Math.floor(Math.random() * (highest - lowest));
     if (await isFree(port, host)) found.add(port);
   }
   return [...found];

@@ -1,12 +1,11 @@
-import { isFree } from '../../dev/ports';
+import { freePorts as freePortsOf, type PortRange } from '../../dev/ports';
 
 /**
  * Ports for tests. They are below the range of outgoing connections, and below the one from which
  * Waypost itself chooses a port (dev/ports.ts), so that nothing takes one by chance before its
  * service listens there.
  */
-const LOWEST = 10_000;
-const HIGHEST = 20_000;
+const RANGE: PortRange = { lowest: 10_000, highest: 20_000 };
 
 /**
  * Ports that this test file uses already: a service that is down for a moment comes back on its
@@ -26,9 +25,8 @@ export async function freePort(): Promise<number> {
 export async function freePorts(count: number): Promise<number[]> {
   const found: number[] = [];
   while (found.length < count) {
-    const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));
+    const [port = 0] = await freePortsOf(1, '127.0.0.1', RANGE);
     if (port % WORKERS !== worker() || given.has(port)) continue;
-    if (!(await isFree(port, '127.0.0.1'))) continue;
     given.add(port);
     found.push(port);
   }
