@@ -24,7 +24,7 @@ interface LargeBody {
   receivedSteadyMs: number;
 }
 
-interface Timing {
+interface LoopClock {
   /** ms, by a clock that never jumps */
   now: () => number;
   /** Resolves when the event loop has served others. */
@@ -37,7 +37,7 @@ export class LargeBodies {
   #isBusy = false;
 
   constructor(
-    private readonly timing: Timing = { now: () => performance.now(), nextTurn: turnOfLoop },
+    private readonly clock: LoopClock = { now: () => performance.now(), nextTurn: turnOfLoop },
   ) {}
 
   /**
@@ -50,7 +50,7 @@ export class LargeBodies {
     { body, receivedSteadyMs }: LargeBody,
     work: () => Steps<T>,
   ): Promise<T | 'overloaded'> {
-    const { now, nextTurn } = this.timing;
+    const { now, nextTurn } = this.clock;
     if (!shares.take(share, body.length)) return 'overloaded';
     if (this.#isBusy) await this.#turnOf(share);
     this.#isBusy = true;

@@ -9,7 +9,7 @@ import { operatorOf, type TextPosition, type Tree } from './syntax';
 export interface Failure {
   code: 'missing' | 'type' | 'work' | 'other';
   /**
-   * for the author of the expression; names places and types, and quotes no value of the message
+   * for the author of the expression; names positions and types, and quotes no value of the message
    */
   message: string;
   position: TextPosition;

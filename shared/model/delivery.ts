@@ -89,9 +89,9 @@ export function deliveryId(sourceId: string, messageId: string, destinationId: s
 }
 
 /**
- * Identifies a webhook and its URL in `excludedUrls`, since both may change while a delivery waits. Two
- * webhooks of a destination may have the same URL, with other headers: one of them may refuse what
- * the other takes.
+ * Identifies a webhook and its URL in `excludedUrls`, since both may change while a delivery waits.
+ * Two webhooks of a destination may have the same URL, with other headers: one of them may refuse
+ * what the other takes.
  */
 export function urlHash(webhookId: string, url: string): string {
   return createHash('sha256').update(`${webhookId}\0${url}`).digest('base64url').slice(0, 12);

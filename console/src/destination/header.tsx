@@ -154,7 +154,7 @@ interface Item {
   danger?: boolean;
 }
 
-interface Standings {
+interface MenuContext {
   destination: Destination;
   /** undefined: not read yet */
   waiting: number | undefined;
@@ -164,7 +164,7 @@ interface Standings {
 }
 
 /** Returns the actions of the menu, the harmless ones first. */
-function itemsOf({ destination, waiting = 0, fitting, may }: Standings): Item[] {
+function itemsOf({ destination, waiting = 0, fitting, may }: MenuContext): Item[] {
   const { enabled, paused, hasSharedSecret } = destination;
   const items: [isPossible: boolean, item: Item][] = [
     [may.test && fitting !== 'test', { name: words.test, does: 'test' }],

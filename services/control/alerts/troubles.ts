@@ -266,7 +266,7 @@ function counted(
     }
   }
   return own
-    .filter((openNotice) => isOpen(openNotice) && destination && !world.over?.has(openNotice.id))
+    .filter((notice) => isOpen(notice) && destination && !world.over?.has(notice.id))
     .map((openNotice) => ({ ...openNotice, openNotice }));
 }
 

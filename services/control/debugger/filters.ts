@@ -38,8 +38,8 @@ export function readTrial(body: unknown): z.output<typeof trialBody> {
 }
 
 /**
- * Returns the result of the filter for each event, or the position of its mistake. Once the budget is
- * spent, the remaining events are not tried.
+ * Returns the result of the filter for each event, or the position of its mistake. Once the budget
+ * is spent, the remaining events are not tried.
  */
 async function tryFilter({ filter, entries, limit }: Trial, ring: EventBuffer, work: RequestWork) {
   const expression = new RequestExpressions(work).filter(filter);

@@ -210,8 +210,8 @@ function openAuth(owner: string, { id, auth, tls }: EncryptedWebhook, open: Open
 }
 
 /**
- * Returns the addresses that alerts go to by e-mail. A delivery for one of them
- * excludes all others.
+ * Returns the addresses that alerts go to by e-mail. A delivery for one of them excludes
+ * all other endpoints.
  */
 function mailboxesOf(
   { id: owner, alerts, shards = DEFAULT_SHARDS }: Destination,

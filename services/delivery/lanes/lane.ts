@@ -12,8 +12,8 @@ import { RateLimit } from './rate-limit';
 
 /**
  * The queue of one URL: it decides which jobs wait and when they start. Lanes are the only queues
- * of delivery. They hold no socket or timer. `now` is the stall clock's; of the clock itself they ask
- * only how long it stood still, and whether the process is at its limit.
+ * of delivery. They hold no socket or timer. `now` is the stall clock's; of the clock itself they
+ * ask only how long it stood still, and whether the process is at its limit.
  *
  * Invariants: a job that was offered is started once, refused once, removed, or still queued. No
  * more jobs are open than the concurrency limit, circuit, rate limit and socket shares allow
